@@ -1,0 +1,36 @@
+# make demo: see Karat work.  make test: run every check.  Both set up what they need, once.
+.PHONY: demo test lint unit real bench docs lock clean
+
+demo: .venv/.ready
+	@.venv/bin/python -m karat demo
+
+test: lint unit real
+
+lint: .venv/.ready
+	.venv/bin/python -m ruff check .
+	.venv/bin/python -m ruff format --check .
+	.venv/bin/python -m mypy
+
+# The fast tests first: what a change breaks shows within seconds.
+unit: .venv/.ready
+	.venv/bin/python -m pytest --ignore=tests/real
+
+# Real encoders, processes and commands.
+real: .venv/.ready
+	.venv/bin/python -m pytest tests/real
+
+bench: .venv/.ready
+	.venv/bin/python bench/value.py
+
+# The policy reference and the command reference are written from the code.
+docs: .venv/.ready
+	.venv/bin/python scripts/docs.py
+
+lock:
+	scripts/lock.sh
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+
+.venv/.ready: locks/dev.txt locks/minilm.txt pyproject.toml scripts/venv.sh
+	@scripts/venv.sh

@@ -1,0 +1,120 @@
+"""What can go wrong, each said in one line: what, which one, its value, what is legal, what to do.
+
+KaratError
+├── InputError          something given to Karat does not fit: file, line, id, path, problem
+│   └── PolicyError     the same, in a policy
+├── MissingExtra        an optional package is not installed; names the command that adds it
+└── EncoderError        a text encoder was named and cannot be used
+"""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+
+class KaratError(Exception):
+    """Every error that Karat raises on purpose."""
+
+
+class InputError(KaratError):
+    """A value that does not fit, and where it stands.
+
+    >>> str(InputError("1.7 is not between 0 and 1", file="t.jsonl", line=17, id="kp:trace:42", path="outcome.confidence"))
+    't.jsonl:17: trace kp:trace:42: outcome.confidence: 1.7 is not between 0 and 1'
+    """
+
+    noun = "trace"
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        id: str | None = None,  # noqa: A002 - the user's word for it
+        path: str = "",
+        more: Sequence[str] = (),
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.id = id
+        self.path = path
+        self.more = tuple(more)
+        """Further problems of the same thing, each as one line."""
+
+    def at(self, *, file: str | None = None, line: int | None = None) -> "InputError":
+        """The same error, now knowing the place that only the reader knows."""
+        self.file = file if file is not None else self.file
+        self.line = line if line is not None else self.line
+        return self
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        who = f"{self.noun} {shorten(self.id)}" if self.id else ""
+        first = ": ".join(part for part in (place, who, self.path, self.problem) if part)
+        return "\n".join((first, *self.more))
+
+
+class PolicyError(InputError):
+    """A policy that does not fit; all its problems, one a line."""
+
+
+class MissingExtra(KaratError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'karat[{extra}]'")
+
+
+class EncoderError(KaratError):
+    """A text encoder was named and cannot be used."""
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """A value as an error shows it: whole if short, never a screenful, never a line break.
+
+    >>> shorten("a" * 100, limit=10)
+    'aaaaaaaaa…'
+    """
+    text = value if isinstance(value, str) else repr(value)
+    # Unprintable characters (line breaks, terminal escapes, lone surrogates) must not reach a terminal as they are.
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(value: object) -> str:
+    """A value in an error message: text in quotes, numbers bare, long ones cut.
+
+    >>> quoted("toolcall"), quoted(1.7), quoted(None), quoted(True)
+    ("'toolcall'", '1.7', 'null', 'true')
+    """
+    match value:
+        case str():
+            return f"'{shorten(value)}'"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "an object"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return shorten(value)
+
+
+def did_you_mean(word: str, legal: Sequence[str]) -> str:
+    """`; did you mean 'alpha'?`, or what is legal where nothing is near.
+
+    >>> did_you_mean("aplha", ["alpha", "k_txt"])
+    "; did you mean 'alpha'?"
+    >>> did_you_mean("zzz", ["alpha", "k_txt"])
+    '; known: alpha, k_txt'
+    """
+    near = get_close_matches(word, legal, n=1)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    return f"; known: {', '.join(legal)}" if legal else ""
