@@ -1,1 +1,76 @@
-"""Karat."""
+"""Karat judges LLM agents. Each answer is one number that explains itself.
+
+    >>> import karat
+    >>> from karat.samples import sample_trace
+    >>> score = karat.TraceValuer().evaluate_value(sample_trace())
+    >>> 0 <= float(score) <= 1
+    True
+
+This page is the public API. Names load when they are first used, so `import karat` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from karat.cache import Cache
+    from karat.embed import Embedder, find_encoder
+    from karat.errors import EncoderError, InputError, KaratError, MissingExtraError, PolicyError
+    from karat.policy import Policy, ScoringWeights, load_policy
+    from karat.score import Part, Rule, Score
+    from karat.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl, trace_schema
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "karat.cache": ("Cache",),
+    "karat.embed": ("Embedder", "find_encoder"),
+    "karat.errors": ("EncoderError", "InputError", "KaratError", "MissingExtraError", "PolicyError"),
+    "karat.policy": ("Policy", "ScoringWeights", "load_policy"),
+    "karat.score": ("Part", "Rule", "Score"),
+    "karat.trace": (
+        "ReasoningTrace",
+        "TraceValuer",
+        "VectorCache",
+        "evaluate_value",
+        "read_jsonl",
+        "trace_schema",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "Cache",
+    "Embedder",
+    "EncoderError",
+    "InputError",
+    "KaratError",
+    "MissingExtraError",
+    "Part",
+    "Policy",
+    "PolicyError",
+    "ReasoningTrace",
+    "Rule",
+    "Score",
+    "ScoringWeights",
+    "TraceValuer",
+    "VectorCache",
+    "__version__",
+    "evaluate_value",
+    "find_encoder",
+    "load_policy",
+    "read_jsonl",
+    "trace_schema",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'karat' has no attribute '{name}'")
+    value = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,8 +7,8 @@ written keeps nothing, and a damaged one is started anew.
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -66,34 +66,39 @@ class Cache:
         """What is kept under these keys; what is not kept is left out."""
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, bytes] = {}
-        with self._use() as connection:
+
+        def look(connection: sqlite3.Connection) -> None:
             for start in range(0, len(wanted), KEYS_A_QUERY):
                 some = wanted[start : start + KEYS_A_QUERY]
                 marks = ",".join("?" * len(some))
                 found.update(connection.execute(f"SELECT key, value FROM kept WHERE key IN ({marks})", some))  # noqa: S608
+
+        self._try(look)
         return found
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
         """Keep these; what is kept under a key already is replaced."""
-        if not items:
-            return
-        with self._use() as connection, connection:
-            connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", items.items())
+
+        def keep(connection: sqlite3.Connection) -> None:
+            with connection:
+                connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", items.items())
+
+        if items:
+            self._try(keep)
 
     def close(self) -> None:
         """Let go of the file; the next use opens it again."""
         with self._lock:
             self._drop()
 
-    @contextmanager
-    def _use(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for one caller at a time. A fault of the file ends the block quietly."""
+    def _try(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        """Do some work on the file, one caller at a time; a fault of the file ends it quietly."""
         with self._lock:
             try:
-                yield self._connect()
+                work(self._connect())
             except sqlite3.DatabaseError as error:
                 self._drop()
-                # SQLITE_CORRUPT and SQLITE_NOTADB: nothing in it can be trusted, so it is made anew at the next use.
+                # Nothing in a damaged file can be trusted, so it is made anew at the next use.
                 if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                     for suffix in ("", "-wal", "-shm"):
                         with suppress(OSError):

@@ -43,6 +43,15 @@ def in_order(literal: Any) -> msgspec.Meta:
     return msgspec.Meta(extra={"order": get_args(literal)})
 
 
+def json_schema(type_: Any) -> dict[str, Any]:
+    """JSON Schema of a type, for editors; of each docstring only the first line."""
+    document: dict[str, Any] = msgspec.json.schema(type_)
+    for definition in document.get("$defs", {}).values():
+        if "description" in definition:
+            definition["description"] = definition["description"].splitlines()[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
+
+
 def join(path: str, key: str | int) -> str:
     """`a` and `b` -> `a.b`; `a` and 3 -> `a[3]`."""
     if isinstance(key, int):
@@ -61,20 +70,9 @@ def _walk(raw: object, info: inspect.Type, path: str) -> Iterator[Problem]:
         case inspect.StructType():
             yield from _walk_struct(raw, info, path)
         case inspect.ListType() | inspect.VarTupleType():
-            if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
-                yield Problem(path, f"{quoted(raw)} is not a list")
-            elif len(raw) < (info.min_length or 0):
-                yield Problem(path, "is empty; at least one is needed")
-            else:
-                for index, item in enumerate(raw):
-                    yield from _walk(item, info.item_type, join(path, index))
+            yield from _walk_list(raw, info, path)
         case inspect.DictType():
-            if not isinstance(raw, Mapping):
-                yield Problem(path, f"{quoted(raw)} is not an object")
-            else:
-                for key, item in raw.items():
-                    yield from _walk(key, info.key_type, join(path, str(key)))
-                    yield from _walk(item, info.value_type, join(path, str(key)))
+            yield from _walk_dict(raw, info, path)
         case inspect.UnionType():
             yield from _walk_union(raw, info, path)
         case inspect.AnyType():
@@ -85,15 +83,32 @@ def _walk(raw: object, info: inspect.Type, path: str) -> Iterator[Problem]:
                 yield Problem(path, message)
 
 
+def _walk_list(raw: object, info: inspect.ListType | inspect.VarTupleType, path: str) -> Iterator[Problem]:
+    if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
+        yield Problem(path, f"{quoted(raw)} is not a list")
+    elif len(raw) < (info.min_length or 0):
+        yield Problem(path, "is empty; at least one is needed")
+    else:
+        for index, item in enumerate(raw):
+            yield from _walk(item, info.item_type, join(path, index))
+
+
+def _walk_dict(raw: object, info: inspect.DictType, path: str) -> Iterator[Problem]:
+    if not isinstance(raw, Mapping):
+        yield Problem(path, f"{quoted(raw)} is not an object")
+        return
+    for key, item in raw.items():
+        yield from _walk(key, info.key_type, join(path, str(key)))
+        yield from _walk(item, info.value_type, join(path, str(key)))
+
+
 def _walk_struct(raw: object, info: inspect.StructType, path: str) -> Iterator[Problem]:
     if not isinstance(raw, Mapping):
         yield Problem(path, f"{quoted(raw)} is not an object")
         return
     fields = {field.encode_name: field for field in info.fields}
-    faults: list[Problem] = []
-    for key in raw:
-        if key not in fields and info.forbid_unknown_fields:
-            faults.append(Problem(join(path, str(key)), f"unknown key{did_you_mean(str(key), list(fields))}"))
+    unknown = [str(key) for key in raw if key not in fields] if info.forbid_unknown_fields else []
+    faults = [Problem(join(path, key), f"unknown key{did_you_mean(key, list(fields))}") for key in unknown]
     for name, field in fields.items():
         if name in raw:
             faults += _walk(raw[name], field.type, join(path, name))

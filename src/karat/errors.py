@@ -3,7 +3,7 @@
 KaratError
 ├── InputError          something given to Karat does not fit: file, line, id, path, problem
 │   └── PolicyError     the same, in a policy
-├── MissingExtra        an optional package is not installed; names the command that adds it
+├── MissingExtraError   an optional package is not installed; names the command that adds it
 └── EncoderError        a text encoder was named and cannot be used
 """
 
@@ -18,8 +18,8 @@ class KaratError(Exception):
 class InputError(KaratError):
     """A value that does not fit, and where it stands.
 
-    >>> str(InputError("1.7 is not between 0 and 1", file="t.jsonl", line=17, id="kp:trace:42", path="outcome.confidence"))
-    't.jsonl:17: trace kp:trace:42: outcome.confidence: 1.7 is not between 0 and 1'
+    >>> print(InputError("1.7 is not between 0 and 1", file="a.jsonl", line=17, id="kp:trace:42", path="outcome"))
+    a.jsonl:17: trace kp:trace:42: outcome: 1.7 is not between 0 and 1
     """
 
     noun = "trace"
@@ -49,20 +49,24 @@ class InputError(KaratError):
         self.line = line if line is not None else self.line
         return self
 
-    def __str__(self) -> str:
+    @property
+    def lines(self) -> list[str]:
+        """Every problem, one a line; the first with its place."""
         place = self.file or ""
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
         who = f"{self.noun} {shorten(self.id)}" if self.id else ""
-        first = ": ".join(part for part in (place, who, self.path, self.problem) if part)
-        return "\n".join((first, *self.more))
+        return [": ".join(part for part in (place, who, self.path, self.problem) if part), *self.more]
+
+    def __str__(self) -> str:
+        return f"{self.lines[0]} (and {len(self.more)} more)" if self.more else self.lines[0]
 
 
 class PolicyError(InputError):
-    """A policy that does not fit; all its problems, one a line."""
+    """A policy that does not fit."""
 
 
-class MissingExtra(KaratError):
+class MissingExtraError(KaratError):
     """An optional package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:

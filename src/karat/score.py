@@ -94,8 +94,7 @@ class Score(msgspec.Struct, frozen=True):
         rows = [(p.name, f"{p.value:.3f}", f"x {p.weight:.2f}", f"{p.adds:+.3f}", _said(p)) for p in self.parts]
         if self.rules and self.base is not None:
             rows.append(("base", "", "", f"{self.base:.3f}", "what the parts come to"))
-        for rule in self.rules:
-            rows.append((rule.name, "", "", f"{rule.after - rule.before:+.3f}", rule.note))
+        rows += [(rule.name, "", "", f"{rule.after - rule.before:+.3f}", rule.note) for rule in self.rules]
         rows.append((self.name, "", "", f"{self.value:.3f}", f"policy {self.policy}" if self.policy else ""))
         return _columns(rows)
 

@@ -7,7 +7,7 @@ from karat.policy._fields import Section, choice, count
 Pooling = Literal["mean", "cls", "max", "last"]
 
 
-class Embed(Section):
+class Embed(Section, frozen=True, kw_only=True):
     """Text to vector."""
 
     version: Annotated[str, choice("your label for this section; stands before its hash")] = ""

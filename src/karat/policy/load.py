@@ -1,4 +1,4 @@
-"""From files, environment and call to one Policy. Later layers win: built-in, file, tenant, project, environment, call."""
+"""From files, environment and call to one Policy. Later wins: built-in, file, tenant, project, environment, call."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -172,7 +172,7 @@ class _UniqueKeys(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)  # type: ignore[no-untyped-call]
+            key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str):
                 raise yaml.MarkedYAMLError(problem=f"the key {key!r} is not text", problem_mark=key_node.start_mark)
             if key in seen:

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
+from karat.check import json_schema
 from karat.policy._fields import Section
 from karat.policy.embed import Embed
 from karat.policy.value import Value
 
 
-class Policy(Section):
+class Policy(Section, frozen=True, kw_only=True):
     """All sections. What is not said is as the spec has it.
 
     >>> Policy().value.gate
@@ -41,9 +42,8 @@ def section_version(section: Value | Embed) -> str:
 @lru_cache(maxsize=1)
 def schema() -> dict[str, Any]:
     """JSON Schema of a policy file, for editors. Every key is optional: a file says only what differs."""
-    document: dict[str, Any] = msgspec.json.schema(Policy)
+    document = json_schema(Policy)
     for definition in document["$defs"].values():
         definition.pop("required", None)
     document["title"] = "Karat policy"
-    document["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return document

@@ -9,7 +9,7 @@ from karat.policy._fields import Section, choice, count, number, share
 WEIGHTS_TOLERANCE = 1e-9
 
 
-class ScoringWeights(Section):
+class ScoringWeights(Section, frozen=True, kw_only=True):
     """How much each dimension counts; together they are 1."""
 
     complexity: Annotated[float, share("how much structure counts")]
@@ -38,7 +38,7 @@ PROFILES = {
 }
 
 
-class Complexity(Section):
+class Complexity(Section, frozen=True, kw_only=True):
     """C: how rich in structure a trace is."""
 
     step_types: Annotated[int, count("how many step types there are to use", "types", 1)] = 4
@@ -51,7 +51,7 @@ class Complexity(Section):
     ] = False
 
 
-class Novelty(Section):
+class Novelty(Section, frozen=True, kw_only=True):
     """N: how unlike the traces valued before."""
 
     fallback: Annotated[float, share("N where it cannot be measured: no encoder, or nothing to compare with")] = 0.5
@@ -59,47 +59,49 @@ class Novelty(Section):
     ttl_ms: Annotated[float, number("after this a trace is forgotten; null: never", "ms", gt=0)] | None = None
 
 
-class ToolDiversity(Section):
+class ToolDiversity(Section, frozen=True, kw_only=True):
     """D: how many different tools, for the number of steps."""
 
     multiplier: Annotated[float, number("3: a different tool in every third step earns all", "factor", gt=0)] = 3.0
 
 
-class OutcomeConfidence(Section):
+class OutcomeConfidence(Section, frozen=True, kw_only=True):
     """O: how sure the agent was, and whether it was right to be."""
 
     failure_factor: Annotated[float, share("what stated confidence is worth when the task failed")] = 0.3
     fallback: Annotated[float, share("O where a log of another tool states no confidence or success")] = 0.5
 
 
-class SingleStepPenalty(Section):
+class SingleStepPenalty(Section, frozen=True, kw_only=True):
     """A trace of one thought teaches little."""
 
     value: Annotated[float, share("what such a trace is worth, whatever else it has")] = 0.1
 
 
-class ErrorRecoveryBonus(Section):
+class ErrorRecoveryBonus(Section, frozen=True, kw_only=True):
     """Getting up again and again, and then succeeding, is worth learning from."""
 
     more_than: Annotated[int, count("recoveries that do not yet earn it", "recoveries")] = 2
     add: Annotated[float, share("what it adds")] = 0.1
 
 
-class ZeroDiversityPenalty(Section):
+class ZeroDiversityPenalty(Section, frozen=True, kw_only=True):
     """Tools were used, but hardly different ones."""
 
     at_most: Annotated[int, count("different tools that still cost", "tools")] = 1
     subtract: Annotated[float, share("what it costs")] = 0.1
 
 
-class Value(Section):
+class Value(Section, frozen=True, kw_only=True):
     """What a trace is worth keeping for."""
 
     version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
     profiles: Annotated[dict[str, ScoringWeights], choice("weights by task domain; add your own, matched exactly")] = (
         msgspec.field(default_factory=PROFILES.copy)
     )
-    aliases: Annotated[dict[str, str], choice("other names of a domain: {coding: code}")] = {}
+    aliases: Annotated[dict[str, str], choice("other names of a domain: {coding: code}")] = msgspec.field(
+        default_factory=dict
+    )
     complexity: Complexity = Complexity()
     novelty: Novelty = Novelty()
     tool_diversity: ToolDiversity = ToolDiversity()
@@ -112,7 +114,9 @@ class Value(Section):
         | None
     ) = 100.0
     gate: Annotated[float, share("a trace is shared from this value on")] = 0.75
-    gates: Annotated[dict[str, Annotated[float, share("the gate of one domain")]], choice("gates by task domain")] = {}
+    gates: Annotated[dict[str, Annotated[float, share("the gate of one domain")]], choice("gates by task domain")] = (
+        msgspec.field(default_factory=dict)
+    )
 
     def __post_init__(self) -> None:
         if "default" not in self.profiles:

@@ -1,0 +1,73 @@
+"""The group of all commands, and the one place where an error becomes a line and an exit code."""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from karat.errors import KaratError
+
+# Name to module: a command is loaded when it is used, so that `karat value` does not pay for the others.
+COMMANDS = {
+    "demo": "karat.cli.demo",
+    "value": "karat.cli.value",
+    "policy": "karat.cli.policy",
+    "doctor": "karat.cli.doctor",
+}
+BAD_INPUT = 2
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[name]), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from karat.errors import did_you_mean
+
+            ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="karat")
+def karat() -> None:
+    """Judges LLM agents. Each answer is one number that explains itself.
+
+    \b
+    Examples:
+      karat demo                         see it work on sample traces
+      karat value traces.jsonl           what each trace is worth
+      karat doctor                       what is installed, found and missing
+    """
+
+
+def main() -> None:
+    """Run a command. A user's mistake is one line on stderr and exit code 2, never a traceback."""
+    try:
+        karat(standalone_mode=False, prog_name="karat")
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        sys.exit(130)
+    except KaratError as error:
+        click.echo(f"karat: {error}", err=True)
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain about stdout once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        click.echo(f"karat: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,105 @@
+"""What several commands share: options, consoles, open files."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from karat.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+PIPE_WIDTH = 160
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
+policy_option = click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    help="Policy file. Default: $KARAT_POLICY, else the nearest karat.yaml upward from here.",
+)
+
+
+def console(*, stderr: bool = False) -> "Console":
+    """Where people look. Colors only on a terminal; NO_COLOR is honored."""
+    from rich.console import Console
+
+    drawn = Console(stderr=stderr, highlight=False)
+    # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
+    return drawn if drawn.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
+
+
+def show(*things: "RenderableType") -> None:
+    """Print tables and text for people."""
+    console().print(*things, sep="\n")
+
+
+def show_json(data: object) -> None:
+    """Print one line of JSON."""
+    sys.stdout.buffer.write(msgspec.json.encode(data) + b"\n")
+
+
+def complain(message: object) -> None:
+    """One line on stderr."""
+    click.echo(f"karat: {message}", err=True)
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[BinaryIO]:
+    """A file to read, or standard input for `-`; what cannot be read is an InputError."""
+    if name == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = open(name, "rb")  # noqa: SIM115 - closed below
+    except IsADirectoryError:
+        raise InputError("is a folder; give it as FOLDER/*.jsonl", file=name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+    with file:
+        yield file
+
+
+@contextmanager
+def progress(label: str, total: int | None) -> "Iterator[Progress]":
+    """A progress bar on stderr for what takes longer than two seconds; nothing where nobody looks."""
+    bar = Progress(label, total)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class Progress:
+    """A bar that appears after two seconds, on a terminal only."""
+
+    PATIENCE = 2.0
+
+    def __init__(self, label: str, total: int | None) -> None:
+        from time import monotonic
+
+        self._label, self._total = label, total
+        self._shown_from = monotonic() + self.PATIENCE if sys.stderr.isatty() else None
+        self._clock = monotonic
+        self._bar: click._termui_impl.ProgressBar[int] | None = None
+        self._at = 0
+
+    def at(self, position: int) -> None:
+        """Now at `position` of the total."""
+        if self._shown_from is None or self._clock() < self._shown_from:
+            return
+        if self._bar is None:
+            self._bar = click.progressbar(length=self._total or 0, label=self._label, file=sys.stderr)
+            self._bar.__enter__()
+        self._bar.update(position - self._at)
+        self._at = position
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)

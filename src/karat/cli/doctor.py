@@ -1,0 +1,133 @@
+"""karat doctor: what is installed, found and missing, and the one command that adds it."""
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from karat.cache import Cache
+from karat.cli._common import json_option, policy_option, show, show_json
+from karat.errors import KaratError
+from karat.policy import Policy, load_policy
+from karat.policy.load import find_file
+
+BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "rich")
+MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
+BROKEN = 1
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at: ok, missing (Karat goes on without) or broken."""
+
+    name: str
+    state: str
+    found: str
+    advice: str = ""
+
+
+@click.command()
+@click.option(
+    "--fetch-model", metavar="NAME", help="Fetch this encoder from the hub, once. The only thing that uses the network."
+)
+@json_option
+@policy_option
+def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None) -> None:
+    """What is installed, found and missing, and the one command that adds it.
+
+    \b
+    Examples:
+      karat doctor
+      karat doctor --json
+      karat doctor --fetch-model intfloat/multilingual-e5-small
+
+    \b
+    Exit codes:
+      0  Karat works; what is missing is optional
+      1  something is broken, or a model could not be fetched
+    """
+    if fetch_model:
+        _fetch(fetch_model)
+        return
+    findings = [_python(), *_packages(), _cache(), *_policy_and_encoder(policy_file)]
+    if as_json:
+        for finding in findings:
+            show_json(finding._asdict())
+    else:
+        _show(findings)
+    if any(finding.state == "broken" for finding in findings):
+        raise SystemExit(BROKEN)
+
+
+def _fetch(name: str) -> None:
+    from karat.embed import fetch_model
+
+    try:
+        folder = fetch_model(name)
+    except KaratError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(
+        f"{name} is in {folder}\nuse it: put 'embed: {{model: {name}}}' into karat.yaml, or KARAT_EMBED__MODEL={name}"
+    )
+
+
+def _python() -> Finding:
+    where = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    if sys.platform == "win32":
+        return Finding("python", "broken", where, "Karat runs on Windows under WSL only")
+    return Finding("python", "ok", where)
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in BASE_PACKAGES:
+        try:
+            findings.append(Finding(name, "ok", version(name)))
+        except PackageNotFoundError:
+            findings.append(Finding(name, "broken", "not installed", "pip install --force-reinstall karat"))
+    return findings
+
+
+def _cache() -> Finding:
+    cache = Cache()
+    probe = {b"karat doctor": str(os.getpid()).encode()}
+    cache.put(probe)
+    if cache.get(probe) != probe:
+        return Finding("cache", "missing", f"{cache.path} cannot be written", "set KARAT_CACHE to a folder of your own")
+    return Finding("cache", "ok", f"{cache.path}, {cache.path.stat().st_size:,} bytes")
+
+
+def _policy_and_encoder(policy_file: Path | None) -> list[Finding]:
+    try:
+        policy = load_policy(policy_file)
+    except KaratError as error:
+        return [Finding("policy", "broken", str(error), "karat policy check FILE")]
+    return [_policy(policy, policy_file), *_encoder(policy)]
+
+
+def _policy(policy: Policy, policy_file: Path | None) -> Finding:
+    file = policy_file or find_file(os.environ)
+    versions = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
+    return Finding("policy", "ok", f"{file or 'built in'}: {versions}")
+
+
+def _encoder(policy: Policy) -> list[Finding]:
+    from karat.embed import describe
+
+    return [Finding(*line) for line in describe(policy.embed)]
+
+
+def _show(findings: list[Finding]) -> None:
+    from rich.text import Text
+
+    from karat.draw.terminal import table
+
+    show(
+        table(
+            ["", "what", "found", "what to do"],
+            [[Text(*MARKS[f.state]), f.name, f.found, Text(f.advice, "yellow")] for f in findings],
+        )
+    )

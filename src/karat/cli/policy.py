@@ -1,0 +1,137 @@
+"""karat policy: every constant, where it comes from, and what it is for."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from karat.cli._common import complain, json_option, policy_option, show, show_json
+from karat.errors import PolicyError
+from karat.policy import resolve
+from karat.policy import schema as policy_schema
+from karat.policy.load import all_layers, leaves, read_file
+from karat.policy.reference import constants, origins
+
+FAILED = 1
+
+
+@click.group()
+def policy() -> None:
+    """Every constant of every formula: show, check, compare.
+
+    \b
+    Examples:
+      karat policy show value
+      karat policy check karat.yaml
+    """
+
+
+@policy.command("show")
+@click.argument("section", required=False)
+@json_option
+@policy_option
+def show_policy(section: str | None, as_json: bool, policy_file: Path | None) -> None:
+    """The constants in force, all or those of a section or path, and who set each.
+
+    \b
+    Examples:
+      karat policy show
+      karat policy show value.gate
+      KARAT_VALUE__GATE=0.6 karat policy show value
+      karat policy show --json
+    """
+    layers = all_layers(policy_file)
+    resolved = resolve(layers)
+    if as_json:
+        sections = msgspec.to_builtins(resolved)
+        show_json({name: {**sections[name], "version": resolved.version(name)} for name in sections})
+        return
+    from rich.text import Text
+
+    from karat.draw.terminal import table
+
+    said = origins(layers)
+    rows = [c for c in constants(resolved) if not section or c.path == section or c.path.startswith(f"{section}.")]
+    if not rows:
+        raise PolicyError(f"no constant '{section}'; 'karat policy show' lists them all")
+    show(
+        table(
+            ["key", "value", "legal", "set by", "why"],
+            [[c.path, c.shown, c.legal, said.get(c.path, ""), Text(c.why, "dim")] for c in rows],
+            right=["value"],
+        )
+    )
+    for name in {c.path.split(".")[0]: None for c in rows}:
+        show(f"{name}: version {resolved.version(name)}")
+
+
+@policy.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """Whether a policy file is sound; every fault is listed.
+
+    \b
+    Examples:
+      karat policy check karat.yaml
+
+    \b
+    Exit codes:
+      0  sound
+      2  not sound, or not there
+    """
+    try:
+        resolved = resolve([read_file(file)])
+    except PolicyError as error:
+        for line in error.lines:
+            complain(line)
+        raise SystemExit(2) from None
+    versions = ", ".join(f"{name} {resolved.version(name)}" for name in resolved.__struct_fields__)
+    click.echo(f"{file}: sound; {versions}")
+
+
+@policy.command()
+@click.argument("one", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path), required=False)
+@json_option
+def diff(one: Path, other: Path | None, as_json: bool) -> None:
+    """What differs between two policy files, or between a file and the built-in policy.
+
+    \b
+    Examples:
+      karat policy diff karat.yaml
+      karat policy diff staging.yaml production.yaml
+
+    \b
+    Exit codes:
+      0  the same
+      1  they differ
+      2  bad input
+    """
+    files = [one, other] if other else [None, one]
+    left, right = (dict(leaves(msgspec.to_builtins(resolve([read_file(f)] if f else [])))) for f in files)
+    changed = {key: (left.get(key), right.get(key)) for key in {**left, **right} if left.get(key) != right.get(key)}
+    if as_json:
+        show_json({key: {"from": a, "to": b} for key, (a, b) in changed.items()})
+    elif changed:
+        from karat.draw.terminal import table
+
+        names = [str(f) if f else "built in" for f in files]
+        show(table(["key", *names], [[key, _shown(a), _shown(b)] for key, (a, b) in changed.items()]))
+    else:
+        click.echo("no difference")
+    raise SystemExit(FAILED if changed else 0)
+
+
+@policy.command()
+def schema() -> None:
+    """The JSON Schema of a policy file, for editors.
+
+    \b
+    Examples:
+      karat policy schema > karat-policy.schema.json
+    """
+    click.echo(msgspec.json.format(msgspec.json.encode(policy_schema()), indent=2).decode())
+
+
+def _shown(value: object) -> str:
+    return "–" if value is None else str(value)

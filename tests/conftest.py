@@ -1,0 +1,25 @@
+"""What all tests stand on: a cache folder of their own, no policy from outside, and traces to work with."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("karat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("karat")
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the user's cache, policy or environment; the prepared model is shared by the whole run."""
+    for name in [name for name in os.environ if name.startswith("KARAT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("KARAT_CACHE", str(tmp_path_factory.getbasetemp() / "karat-cache"))
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.fixture
+def project_root() -> Path:
+    """The folder that holds pyproject.toml."""
+    return Path(__file__).parents[1]

@@ -1,0 +1,81 @@
+"""Files of traces: line by line, bad rows told and left out, any length in little memory."""
+
+import io
+import json
+
+import pytest
+
+from karat.errors import InputError
+from karat.trace import BadRow, Row, TraceValuer, read_jsonl
+from karat.trace.batch import Summary, Valued, value_stream
+from karat.trace.readers import jsonl
+from tests.trace.traces import trace_dict
+
+
+def lines(*rows: object) -> bytes:
+    return b"\n".join(row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
+
+
+def read(data: bytes) -> list[tuple[int, str]]:
+    """Line and id, or line and error."""
+    rows = read_jsonl(io.BytesIO(data), "t.jsonl")
+    return [(row.line, row.trace.id if isinstance(row, Row) else str(row.error)) for row in rows]
+
+
+def test_bad_rows_say_their_line_and_the_others_are_read() -> None:
+    good, other = trace_dict(id="kp:trace:a"), trace_dict(id="kp:trace:b")
+    assert read(lines(good, b"{cut", b"", other)) == [
+        (1, "kp:trace:a"),
+        (2, "t.jsonl:2: is not JSON: JSON is malformed: object keys must be strings (byte 1)"),
+        (4, "kp:trace:b"),
+    ]
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+def test_line_ends_and_a_byte_order_mark_do_not_matter(start: bytes, ending: bytes) -> None:
+    data = start + json.dumps(trace_dict()).encode() + ending + json.dumps(trace_dict()).encode()
+    assert read(data) == [(1, "kp:trace:1"), (2, "kp:trace:1")]
+
+
+def test_a_line_too_long_to_be_a_trace_is_one_bad_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 5000)
+    rows = read(b"x" * 30_000 + b"\n" + lines(trace_dict()))
+    assert rows == [(1, "t.jsonl:1: is longer than 5,000 bytes"), (2, "kp:trace:1")]
+
+
+def test_rows_keep_their_order_around_bad_ones() -> None:
+    data = lines(trace_dict(id="kp:trace:a"), b"?", trace_dict(id="kp:trace:b"), b"?", b"?")
+    rows = list(value_stream(io.BytesIO(data), "t.jsonl", TraceValuer()))
+    assert [row.trace.id if isinstance(row, Valued) else row.line for row in rows] == [
+        "kp:trace:a",
+        2,
+        "kp:trace:b",
+        4,
+        5,
+    ]
+
+
+def test_strict_stops_at_the_first_bad_row() -> None:
+    rows = value_stream(io.BytesIO(lines(trace_dict(), b"?", trace_dict())), "t.jsonl", TraceValuer(), strict=True)
+    next(rows)
+    with pytest.raises(InputError, match=r"t\.jsonl:2: is not JSON"):
+        next(rows)
+
+
+def test_a_summary_counts_all_and_keeps_the_best() -> None:
+    summary = Summary()
+    valuer = TraceValuer()
+    many = [trace_dict(confidence=i / 200, id=f"kp:trace:{i}") for i in range(200)]
+    for row in value_stream(io.BytesIO(lines(*many, b"?")), "t.jsonl", valuer):
+        summary.add(row)
+    assert (summary.count, summary.bad, sum(summary.bins.counts)) == (200, 1, 200)
+    assert [row.trace.id for row in summary.top[:3]] == ["kp:trace:199", "kp:trace:198", "kp:trace:197"]
+    assert (len(summary.top), len(summary.first)) == (20, 40)
+    assert summary.unmeasured == {"novelty": 200}
+
+
+def test_a_bad_row_knows_its_error() -> None:
+    (row,) = read_jsonl(io.BytesIO(b"[]"), "t.jsonl")
+    assert isinstance(row, BadRow)
+    assert (row.error.file, row.error.line) == ("t.jsonl", 1)
