@@ -20,7 +20,7 @@ real: .venv/.ready
 	.venv/bin/python -m pytest tests/real
 
 bench: .venv/.ready
-	.venv/bin/python bench/value.py
+	.venv/bin/python -m bench.value
 
 # The policy reference and the command reference are written from the code.
 docs: .venv/.ready

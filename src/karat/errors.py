@@ -77,6 +77,15 @@ class EncoderError(KaratError):
     """A text encoder was named and cannot be used."""
 
 
+def printable(text: str) -> str:
+    """Text that does nothing to a terminal: line breaks, escapes and lone surrogates are written out.
+
+    >>> printable("red \\x1b[31m")
+    'red \\\\x1b[31m'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def shorten(value: object, limit: int = 60) -> str:
     """A value as an error shows it: whole if short, never a screenful, never a line break.
 
@@ -84,8 +93,7 @@ def shorten(value: object, limit: int = 60) -> str:
     'aaaaaaaaa…'
     """
     text = value if isinstance(value, str) else repr(value)
-    # Unprintable characters (line breaks, terminal escapes, lone surrogates) must not reach a terminal as they are.
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: limit + 1])
+    text = printable(text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

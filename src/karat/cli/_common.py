@@ -29,9 +29,12 @@ def console(*, stderr: bool = False) -> "Console":
     """Where people look. Colors only on a terminal; NO_COLOR is honored."""
     from rich.console import Console
 
-    drawn = Console(stderr=stderr, highlight=False)
-    # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
-    return drawn if drawn.is_terminal else Console(stderr=stderr, highlight=False, width=PIPE_WIDTH)
+    # Brackets and colons in the data are data, not markup.
+    drawn = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not drawn.is_terminal:
+        # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
+        drawn.width = PIPE_WIDTH
+    return drawn
 
 
 def show(*things: "RenderableType") -> None:

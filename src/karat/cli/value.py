@@ -9,7 +9,7 @@ import click
 
 from karat.cli._common import complain, json_option, open_input, policy_option, progress, show, show_json
 from karat.embed import find_encoder
-from karat.errors import InputError
+from karat.errors import InputError, printable
 from karat.policy import load_policy
 from karat.score import Score
 from karat.trace.batch import Summary, Valued, value_stream
@@ -147,8 +147,8 @@ def explanation(row: Valued) -> list[Any]:
 
     details = row.score.details
     lines: list[Any] = [
-        Text.assemble((row.trace.id, "bold"), f"  {row.trace.task.objective}"),
-        Text(f"domain {details.domain}, weights of '{details.profile}'", "dim"),
+        Text.assemble((printable(row.trace.id), "bold"), f"  {printable(row.trace.task.objective)}"),
+        Text(f"domain {printable(details.domain)}, weights of '{details.profile}'", "dim"),
         score_table(row.score),
         Text.assemble("gate   ", str(details.gate)),
     ]
@@ -167,7 +167,7 @@ def _show_domains(rows: Iterator[Valued], valuer: TraceValuer, *, as_json: bool)
         if as_json:
             show_json({"id": row.trace.id, "domains": {name: score.value for name, score in scores.items()}})
         else:
-            show(row.trace.id, *_domain_lines(scores), "")
+            show(printable(row.trace.id), *_domain_lines(scores), "")
 
 
 def _domain_lines(scores: dict[str, Score]) -> list[str]:
@@ -199,7 +199,7 @@ def summary_view(summary: Summary) -> list[Any]:
         ["trace", "value", "C", "N", "D", "O", "gate", "rules"],
         [
             [
-                short_id(row.trace.id),
+                printable(short_id(row.trace.id)),
                 Text(f"{row.value:.3f}", value_style(row.value)),
                 *(
                     f"{p.value:.2f}" if p.source == "measured" else Text(f"{p.value:.2f}*", "yellow")

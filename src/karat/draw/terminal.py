@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from karat.draw.bins import Bins
+from karat.errors import printable
 from karat.score import Part, Score
 
 BLOCKS = " ▏▎▍▌▋▊▉█"
@@ -61,7 +62,7 @@ def _part_row(part: Part) -> tuple[RenderableType, ...]:
         f"{part.value:.3f}",
         Text(f"x {part.weight:.2f}", "dim"),
         f"{part.adds:+.3f}",
-        Text(said, style),
+        Text(printable(said), style),
     )
 
 

@@ -1,0 +1,107 @@
+"""What holds the house together: imports go down only, and what is optional is loaded when it is used."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import karat
+
+SOURCE = Path(karat.__file__).parent
+
+# From the ground up. A package may import what stands on a lower line, and nothing on its own line but itself.
+LAYERS = [
+    ["forks"],
+    ["errors"],
+    ["score", "check"],
+    ["policy", "cache", "text", "stats", "draw"],
+    ["embed", "redact", "store"],
+    ["judge"],
+    ["trace", "evals", "memory", "confidence"],
+    ["loop", "samples"],
+    ["serve", "cli"],
+    ["__init__", "__main__"],
+]
+LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+def package_of(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports_of(file: Path) -> Iterator[str]:
+    """Every package of Karat that a file imports, inside functions and TYPE_CHECKING too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are written out in full"
+            names = [node.module or ""]
+            if node.module == "karat":
+                names = [f"karat.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("karat."))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_imports_go_down_only(file: Path) -> None:
+    here = package_of(file)
+    for imported in imports_of(file):
+        assert imported == here or LEVEL[imported] < LEVEL[here], f"{here} must not import {imported}"
+
+
+HEAVY = ["numpy", "duckdb", "onnxruntime", "onnx", "tokenizers", "starlette", "rich", "ray", "yaml", "msgspec"]
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"{code}\nimport sys\nprint(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in out.stdout.split()}
+
+
+def test_import_karat_loads_nothing_heavy() -> None:
+    assert loaded_by("import karat").isdisjoint(HEAVY)
+
+
+def test_valuing_without_an_encoder_loads_no_array_library() -> None:
+    code = "import karat, karat.samples; karat.TraceValuer().peek(karat.samples.sample_trace())"
+    assert loaded_by(code).isdisjoint({"numpy", "onnxruntime", "onnx", "tokenizers", "rich"})
+
+
+def test_the_public_api_fits_a_page_and_every_name_is_there() -> None:
+    assert len(karat.__all__) < 40
+    for name in karat.__all__:
+        assert getattr(karat, name) is not None
+    assert dir(karat) == karat.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        karat.nothing  # noqa: B018
+
+
+def test_the_public_names_for_people_and_for_type_checkers_are_the_same() -> None:
+    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
+    for_checkers = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert for_checkers | {"__version__"} == set(karat.__all__)
+
+
+def test_the_version_stands_in_one_place_more_than_needed_and_agrees() -> None:
+    project = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'version = "{karat.__version__}"' in project
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
+def test_every_file_says_what_it_is_for(file: Path) -> None:
+    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), "no docstring"
+
+
+def test_no_lock_holds_an_address() -> None:
+    locks = sorted((SOURCE.parents[1] / "locks").glob("*.txt"))
+    assert locks
+    for lock in locks:
+        assert "://" not in lock.read_text(encoding="utf-8")
+        assert "--hash=sha256:" in lock.read_text(encoding="utf-8")
