@@ -21,6 +21,7 @@ real: .venv/.ready
 
 bench: .venv/.ready
 	.venv/bin/python -m bench.value
+	.venv/bin/python -m bench.encode
 
 # The policy reference and the command reference are written from the code.
 docs: .venv/.ready
@@ -30,7 +31,7 @@ lock:
 	scripts/lock.sh
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 .venv/.ready: locks/dev.txt locks/minilm.txt pyproject.toml scripts/venv.sh
 	@scripts/venv.sh
