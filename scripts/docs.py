@@ -39,7 +39,7 @@ def commands_page() -> str:
     """The help of every command, as it is printed."""
     text = ["# Commands\n", GENERATED]
     for path, command in _commands(karat, ("karat",)):
-        context = click.Context(command, info_name=path, max_content_width=100)
+        context = click.Context(command, info_name=path, max_content_width=100, help_option_names=["-h", "--help"])
         context.terminal_width = 100
         text.append(f"## {path}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(text)

@@ -6,6 +6,7 @@ with its path, its value and what would have been legal.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from math import isfinite
 from typing import Any, NamedTuple, get_args
 
@@ -32,7 +33,11 @@ def problems(raw: object, type_: Any) -> list[Problem]:
     >>> problems({"a": ["x", "z"]}, dict[str, list[Literal["x", "y"]]])
     [Problem(path='a[1]', message="'z' is not one of x, y")]
     """
-    return list(_walk(raw, inspect.type_info(type_), ""))
+    return list(_walk(raw, _type_info(type_), ""))
+
+
+# Looking a type up costs more than walking it, and one bad row is often followed by many.
+_type_info = cache(inspect.type_info)
 
 
 def in_order(literal: Any) -> msgspec.Meta:
@@ -45,7 +50,7 @@ def in_order(literal: Any) -> msgspec.Meta:
 
 def json_schema(type_: Any) -> dict[str, Any]:
     """JSON Schema of a type, for editors; of each docstring only the first line."""
-    document: dict[str, Any] = msgspec.json.schema(type_)
+    document: dict[str, Any] = msgspec.json.schema(type_, schema_hook=lambda _: {"type": "object"})
     for definition in document.get("$defs", {}).values():
         if "description" in definition:
             definition["description"] = definition["description"].splitlines()[0]
@@ -75,7 +80,7 @@ def _walk(raw: object, info: inspect.Type, path: str) -> Iterator[Problem]:
             yield from _walk_dict(raw, info, path)
         case inspect.UnionType():
             yield from _walk_union(raw, info, path)
-        case inspect.AnyType():
+        case inspect.AnyType() | inspect.CustomType():
             return
         case _:
             message = _leaf_fault(raw, info)
@@ -162,7 +167,7 @@ def _number_fault(raw: object, info: inspect.FloatType | inspect.IntType) -> str
     whole = isinstance(info, inspect.IntType)
     if isinstance(raw, bool) or not isinstance(raw, int if whole else (int, float)):
         return f"{quoted(raw)} is not a {'whole ' if whole else ''}number"
-    if not isfinite(raw):
+    if isinstance(raw, float) and not isfinite(raw):
         return f"{raw} is not a finite number"
     lowest, above, highest, below = info.ge, info.gt, info.le, info.lt
     fits = (

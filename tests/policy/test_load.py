@@ -54,6 +54,24 @@ def test_a_file_says_only_what_differs(tmp_path: Path) -> None:
 
 def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
     assert load_policy(write(tmp_path, "# nothing yet\n"), env={}) == Policy()
+    assert load_policy(write(tmp_path, "value:\n  # gate: 0.6\n"), env={}) == Policy()
+
+
+def test_numbers_may_be_written_with_an_exponent(tmp_path: Path) -> None:
+    assert load_policy(write(tmp_path, "value: {gate: 1e-3}"), env={}).value.gate == 0.001
+    assert load_policy(env={"KARAT_VALUE__GATE": "2E-1"}).value.gate == 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("value: &v\n  gate: 0.5\n  aliases: *v\n", "refers to itself"),
+        ("value: {profiles: {code: {toolDiversity: 0.3, tool_diversity: 0.3}}}", "stands twice"),
+    ],
+)
+def test_what_yaml_lets_pass_is_refused(tmp_path: Path, text: str, error: str) -> None:
+    with pytest.raises(PolicyError, match=error):
+        load_policy(write(tmp_path, text), env={})
 
 
 def test_the_file_is_found_by_variable_or_upward_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +109,8 @@ def test_variables_that_are_not_about_the_policy_are_left_alone() -> None:
         ({"value": {"gate": "high"}}, "value.gate: 'high' is not a number"),
         ({"value": {"gate": float("nan")}}, "value.gate: nan is not a finite number"),
         ({"value": {"budget_ms": 0}}, "value.budget_ms: 0 is not more than 0"),
-        ({"value": None}, "value: null is not an object"),
+        ({"value": 7}, "value: 7 is not an object"),
+        ({"value": {"complexity": None}}, "value.complexity: null is not an object"),
         ({"value": {"profiles": {"law": {"novelty": 1}}}}, "value.profiles.law.complexity: is missing (and 2 more)"),
         ({"value": {"profiles": {"code": {"novelty": 0.4}}}}, "value.profiles.code: the weights add up to 1.1, not 1"),
         ({"value": {"aliases": {"a": "b"}}}, "value: alias 'a' names the profile 'b', which is not there"),
@@ -124,7 +143,7 @@ def test_every_problem_is_reported() -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("value: [", ":1: not YAML"),
+        ("embed: {}\nvalue: ]\n", ":2: not YAML"),
         ("value: {gate: 0.1}\nvalue: {}\n", ":2: not YAML: 'value' stands twice"),
         ("- a\n- b\n", ": a policy is a table of sections"),
         ("1: {}\n", ":1: not YAML: the key 1 is not text"),

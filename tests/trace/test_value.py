@@ -145,7 +145,7 @@ def test_one_text_that_cannot_be_encoded_costs_only_itself_in_a_batch() -> None:
 
 def test_a_cache_of_ones_own_is_used() -> None:
     cache = VectorCache(dimensions=26)
-    TraceValuer(load_policy(), cache, Letters()).evaluate_value(trace())  # type: ignore[arg-type]
+    TraceValuer(load_policy(), cache, Letters()).evaluate_value(trace())
     assert cache.size == 1
 
 
@@ -166,11 +166,11 @@ def unstated(success: bool | None, confidence: float | None) -> ReasoningTrace:
     [
         (None, None, 0.44625 + 0.125 - 0.1, 0.44625 - 0.1, 0.44625 + 0.25),  # O from 0 to 1, bonus only at best
         (True, None, 0.44625 + 0.125, 0.44625, 0.44625 + 0.25),
-        (False, None, 0.44625 + 0.125 - 0.1, 0.44625 - 0.1, 0.44625 + 0.075 - 0.1),  # at best .3 x 1
-        (None, 0.8, 0.44625 + 0.125 - 0.1, 0.44625 + 0.06 - 0.1, 0.44625 + 0.2),  # .8 x .3, .8 x 1
+        (False, None, 0.44625 + 0.0375 - 0.1, 0.44625 - 0.1, 0.44625 + 0.075 - 0.1),  # O from 0 to .3
+        (None, 0.8, 0.44625 + 0.13 - 0.1, 0.44625 + 0.06 - 0.1, 0.44625 + 0.2),  # O from .24 to .8, so .52
     ],
 )
-def test_what_is_not_stated_counts_half_and_gives_a_range(
+def test_what_is_not_stated_counts_half_of_what_it_could_and_gives_a_range(
     success: bool | None, confidence: float | None, value: float, worst: float, best: float
 ) -> None:
     score = valuer().evaluate_value(unstated(success, confidence))

@@ -6,14 +6,16 @@ from importlib import import_module
 
 import click
 
-from karat.errors import KaratError
+from karat.cli._common import complain
+from karat.errors import InputError, KaratError, did_you_mean
 
-# Name to module: a command is loaded when it is used, so that `karat value` does not pay for the others.
+# Name to where it is: a command is loaded when it is used, so that `karat value` does not pay for the others.
 COMMANDS = {
-    "demo": "karat.cli.demo",
-    "value": "karat.cli.value",
-    "policy": "karat.cli.policy",
-    "doctor": "karat.cli.doctor",
+    "demo": "karat.cli.demo:demo",
+    "value": "karat.cli.value:value",
+    "eval": "karat.cli.eval:eval_",
+    "policy": "karat.cli.policy:policy",
+    "doctor": "karat.cli.doctor:doctor",
 }
 BAD_INPUT = 2
 
@@ -25,15 +27,14 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(COMMANDS[name]), name)
+        module, _, attribute = COMMANDS[name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from karat.errors import did_you_mean
-
             ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
         return super().resolve_command(ctx, args)
 
@@ -53,21 +54,25 @@ def karat() -> None:
 
 def main() -> None:
     """Run a command. A user's mistake is one line on stderr and exit code 2, never a traceback."""
+    # Daemons and cron may start a program with its standard streams closed.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         karat(standalone_mode=False, prog_name="karat")
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        complain("stopped")
         sys.exit(130)
     except KaratError as error:
-        click.echo(f"karat: {error}", err=True)
+        for line in error.lines if isinstance(error, InputError) else [error]:
+            complain(line)
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
         # The reader (head, less) has seen enough. Python would complain about stdout once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
     except OSError as error:
-        click.echo(f"karat: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+        complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
         sys.exit(BAD_INPUT)

@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
 
-from karat.errors import InputError
+from karat.errors import InputError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,12 +26,13 @@ policy_option = click.option(
 )
 
 
-def console(*, stderr: bool = False) -> "Console":
+@cache
+def console() -> "Console":
     """Where people look. Colors only on a terminal; NO_COLOR is honored."""
     from rich.console import Console
 
     # Brackets and colons in the data are data, not markup.
-    drawn = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    drawn = Console(highlight=False, markup=False, emoji=False)
     if not drawn.is_terminal:
         # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
         drawn.width = PIPE_WIDTH
@@ -49,13 +51,15 @@ def show_json(data: object) -> None:
 
 def complain(message: object) -> None:
     """One line on stderr."""
-    click.echo(f"karat: {message}", err=True)
+    click.echo(f"karat: {printable(str(message))}", err=True)
 
 
 @contextmanager
 def open_input(name: str) -> Iterator[BinaryIO]:
     """A file to read, or standard input for `-`; what cannot be read is an InputError."""
     if name == "-":
+        if sys.stdin is None:
+            raise InputError("is closed", file="standard input")
         yield sys.stdin.buffer
         return
     try:

@@ -5,28 +5,20 @@ import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
 from karat.cache import Cache
 from karat.cli._common import json_option, policy_option, show, show_json
-from karat.errors import KaratError
+from karat.embed import Finding, describe
+from karat.embed import fetch_model as fetch_from_hub
+from karat.errors import KaratError, printable
 from karat.policy import Policy, load_policy
 from karat.policy.load import find_file
 
 BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "rich")
 MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
 BROKEN = 1
-
-
-class Finding(NamedTuple):
-    """One thing that was looked at: ok, missing (Karat goes on without) or broken."""
-
-    name: str
-    state: str
-    found: str
-    advice: str = ""
 
 
 @click.command()
@@ -63,10 +55,10 @@ def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None) -> 
 
 
 def _fetch(name: str) -> None:
-    from karat.embed import fetch_model
-
+    # The hub's own progress bar, where somebody looks.
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "0" if sys.stderr.isatty() else "1")
     try:
-        folder = fetch_model(name)
+        folder = fetch_from_hub(name)
     except KaratError as error:
         raise click.ClickException(str(error)) from None
     click.echo(
@@ -105,19 +97,13 @@ def _policy_and_encoder(policy_file: Path | None) -> list[Finding]:
         policy = load_policy(policy_file)
     except KaratError as error:
         return [Finding("policy", "broken", str(error), "karat policy check FILE")]
-    return [_policy(policy, policy_file), *_encoder(policy)]
+    return [_policy(policy, policy_file), *describe(policy.embed)]
 
 
 def _policy(policy: Policy, policy_file: Path | None) -> Finding:
     file = policy_file or find_file(os.environ)
     versions = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
     return Finding("policy", "ok", f"{file or 'built in'}: {versions}")
-
-
-def _encoder(policy: Policy) -> list[Finding]:
-    from karat.embed import describe
-
-    return [Finding(*line) for line in describe(policy.embed)]
 
 
 def _show(findings: list[Finding]) -> None:
@@ -128,6 +114,9 @@ def _show(findings: list[Finding]) -> None:
     show(
         table(
             ["", "what", "found", "what to do"],
-            [[Text(*MARKS[f.state]), f.name, f.found, Text(f.advice, "yellow")] for f in findings],
+            [
+                [Text(*MARKS[f.state]), f.name, printable(f.found), Text(printable(f.advice), "yellow")]
+                for f in findings
+            ],
         )
     )

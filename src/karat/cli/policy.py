@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from karat.cli._common import complain, json_option, policy_option, show, show_json
-from karat.errors import PolicyError
+from karat.errors import PolicyError, printable
 from karat.policy import resolve
 from karat.policy import schema as policy_schema
 from karat.policy.load import all_layers, leaves, read_file
@@ -57,7 +57,7 @@ def show_policy(section: str | None, as_json: bool, policy_file: Path | None) ->
     show(
         table(
             ["key", "value", "legal", "set by", "why"],
-            [[c.path, c.shown, c.legal, said.get(c.path, ""), Text(c.why, "dim")] for c in rows],
+            [[printable(c.path), printable(c.shown), c.legal, said.get(c.path, ""), Text(c.why, "dim")] for c in rows],
             right=["value"],
         )
     )
@@ -116,7 +116,7 @@ def diff(one: Path, other: Path | None, as_json: bool) -> None:
         from karat.draw.terminal import table
 
         names = [str(f) if f else "built in" for f in files]
-        show(table(["key", *names], [[key, _shown(a), _shown(b)] for key, (a, b) in changed.items()]))
+        show(table(["key", *names], [[printable(key), _shown(a), _shown(b)] for key, (a, b) in changed.items()]))
     else:
         click.echo("no difference")
     raise SystemExit(FAILED if changed else 0)
@@ -134,4 +134,4 @@ def schema() -> None:
 
 
 def _shown(value: object) -> str:
-    return "–" if value is None else str(value)
+    return "–" if value is None else printable(str(value))

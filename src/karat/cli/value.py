@@ -9,7 +9,7 @@ import click
 
 from karat.cli._common import complain, json_option, open_input, policy_option, progress, show, show_json
 from karat.embed import find_encoder
-from karat.errors import InputError, printable
+from karat.errors import InputError, printable, shorten
 from karat.policy import load_policy
 from karat.score import Score
 from karat.trace.batch import Summary, Valued, value_stream
@@ -17,6 +17,7 @@ from karat.trace.readers import BadRow
 from karat.trace.value import TraceValuer
 
 SHOWN_BAD_ROWS = 20
+SHOWN_ID = 40
 
 
 @click.command()
@@ -167,12 +168,12 @@ def _show_domains(rows: Iterator[Valued], valuer: TraceValuer, *, as_json: bool)
         if as_json:
             show_json({"id": row.trace.id, "domains": {name: score.value for name, score in scores.items()}})
         else:
-            show(printable(row.trace.id), *_domain_lines(scores), "")
+            click.echo("\n".join([printable(row.trace.id), *_domain_lines(scores), ""]))
 
 
 def _domain_lines(scores: dict[str, Score]) -> list[str]:
     width = max(map(len, scores)) + 1
-    return [f"  {name + ':':<{width}} {float(score):.3f}" for name, score in scores.items()]
+    return [f"  {printable(name) + ':':<{width}} {float(score):.3f}" for name, score in scores.items()]
 
 
 def _show_summary(rows: Iterator[Valued], html_file: Path | None) -> None:
@@ -199,7 +200,7 @@ def summary_view(summary: Summary) -> list[Any]:
         ["trace", "value", "C", "N", "D", "O", "gate", "rules"],
         [
             [
-                printable(short_id(row.trace.id)),
+                shorten(short_id(row.trace.id), SHOWN_ID),
                 Text(f"{row.value:.3f}", value_style(row.value)),
                 *(
                     f"{p.value:.2f}" if p.source == "measured" else Text(f"{p.value:.2f}*", "yellow")

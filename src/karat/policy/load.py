@@ -9,8 +9,9 @@ import msgspec
 import yaml
 
 from karat.check import Problem, join, problems
-from karat.errors import PolicyError
+from karat.errors import InputError, PolicyError
 from karat.policy.model import Policy
+from karat.yamlfile import parse_yaml, read_yaml
 
 FILE_NAME = "karat.yaml"
 ENV_FILE = "KARAT_POLICY"
@@ -71,15 +72,9 @@ def find_file(env: Mapping[str, str]) -> Path | None:
 def read_file(path: Path) -> Layer:
     """A YAML file as a layer; an empty file says nothing."""
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)  # noqa: S506 - a SafeLoader
-    except OSError as error:
-        raise PolicyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise PolicyError("is not UTF-8 text", file=str(path)) from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        what = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise PolicyError(f"not YAML: {what}", file=str(path), line=mark.line + 1 if mark else None) from None
+        values = read_yaml(path)
+    except InputError as error:
+        raise PolicyError(error.problem, file=error.file, line=error.line) from None
     if values is None:
         values = {}
     if not isinstance(values, dict):
@@ -94,8 +89,8 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
             continue
         keys = name.removeprefix(ENV_PREFIX).lower().split("__")
         try:
-            value = yaml.safe_load(env[name])
-        except yaml.YAMLError:
+            value = parse_yaml(env[name])
+        except (yaml.YAMLError, ValueError, RecursionError):
             value = env[name]
         for key in reversed(keys):
             value = {key: value}
@@ -104,7 +99,7 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
 
 def resolve(layers: Iterable[Layer]) -> Policy:
     """Built-in policy plus the layers, checked. Every problem is reported, each naming who said it."""
-    layers = [Layer(layer.origin, _snake_keys(layer.values)) for layer in layers]
+    layers = [Layer(layer.origin, _plain(layer)) for layer in layers]
     merged: dict[str, Any] = msgspec.to_builtins(Policy())
     for layer in layers:
         merge(merged, layer.values)
@@ -158,24 +153,21 @@ def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 _CAMEL = {"toolDiversity": "tool_diversity", "outcomeConfidence": "outcome_confidence"}
 
 
-def _snake_keys(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec's ScoringWeights are in camelCase; both spellings are read."""
-    return {
-        _CAMEL.get(key, key): _snake_keys(value) if isinstance(value, Mapping) else value
-        for key, value in values.items()
-    }
+def _plain(layer: Layer) -> dict[str, Any]:
+    """A layer as it is merged: a section with nothing in it says nothing, and both spellings of a weight are one."""
+    try:
+        values = _snake_keys(layer.values, layer.origin)
+    except RecursionError:
+        raise PolicyError("is nested too deeply, or refers to itself", file=layer.origin) from None
+    return {section: {} if value is None else value for section, value in values.items()}
 
 
-class _UniqueKeys(yaml.SafeLoader):
-    """A key that stands twice is a mistake that plain YAML hides."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise yaml.MarkedYAMLError(problem=f"the key {key!r} is not text", problem_mark=key_node.start_mark)
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"'{key}' stands twice", problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+def _snake_keys(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """The spec's ScoringWeights are in camelCase; both spellings are read, but not both at once."""
+    plain: dict[str, Any] = {}
+    for key, value in values.items():
+        name = _CAMEL.get(key, key)
+        if name in plain:
+            raise PolicyError(f"stands twice, as '{name}' and in camelCase", file=origin, path=name)
+        plain[name] = _snake_keys(value, origin) if isinstance(value, Mapping) else value
+    return plain

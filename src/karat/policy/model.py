@@ -9,6 +9,7 @@ import msgspec
 from karat.check import json_schema
 from karat.policy._fields import Section
 from karat.policy.embed import Embed
+from karat.policy.evals import Evals
 from karat.policy.value import Value
 
 
@@ -20,6 +21,7 @@ class Policy(Section, frozen=True, kw_only=True):
     """
 
     value: Value = Value()
+    evals: Evals = Evals()
     embed: Embed = Embed()
 
     def version(self, section: str) -> str:
@@ -31,7 +33,7 @@ class Policy(Section, frozen=True, kw_only=True):
         return section_version(getattr(self, section))
 
 
-def section_version(section: Value | Embed) -> str:
+def section_version(section: Value | Evals | Embed) -> str:
     """Label and hash: `2026-q4+1f0c9a3b22de`, or the hash alone."""
     content = msgspec.to_builtins(section)
     label = content.pop("version")

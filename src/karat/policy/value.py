@@ -69,7 +69,9 @@ class OutcomeConfidence(Section, frozen=True, kw_only=True):
     """O: how sure the agent was, and whether it was right to be."""
 
     failure_factor: Annotated[float, share("what stated confidence is worth when the task failed")] = 0.3
-    fallback: Annotated[float, share("O where a log of another tool states no confidence or success")] = 0.5
+    fallback: Annotated[
+        float, share("where O lies between its worst and its best, if a log of another tool leaves it open")
+    ] = 0.5
 
 
 class SingleStepPenalty(Section, frozen=True, kw_only=True):

@@ -4,7 +4,9 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from contextlib import suppress
+from typing import Any, Generic, TypeVar
+from weakref import finalize
 
 from karat.forks import after_fork
 
@@ -22,7 +24,7 @@ class Budget(Generic[T]):
 
     _lock: threading.Lock
     _thread: threading.Thread | None
-    _jobs: "queue.Queue[tuple[Callable[[], T], Future[T]]]"
+    _jobs: "queue.Queue[tuple[Callable[[], T], Future[T]] | None]"
 
     def __init__(self) -> None:
         self._begin()
@@ -49,6 +51,8 @@ class Budget(Generic[T]):
             if self._thread is None:
                 self._thread = threading.Thread(target=_work, args=(self._jobs,), name="karat-encoder", daemon=True)
                 self._thread.start()
+                # The thread knows only its queue, so it does not keep this object alive; when that goes, it ends.
+                finalize(self, _end, self._jobs)
 
     def _begin(self) -> None:
         # In a forked child too: the parent's thread does not cross a fork, and its lock may be held for ever.
@@ -57,9 +61,18 @@ class Budget(Generic[T]):
         self._jobs = queue.Queue(MAX_WAITING)
 
 
-def _work(jobs: "queue.Queue[tuple[Callable[[], T], Future[T]]]") -> None:
+def _end(jobs: "queue.Queue[Any]") -> None:
+    # A full queue belongs to a thread that hangs: there is no ending that.
+    with suppress(queue.Full):
+        jobs.put_nowait(None)
+
+
+def _work(jobs: "queue.Queue[tuple[Callable[[], T], Future[T]] | None]") -> None:
     while True:
-        work, future = jobs.get()
+        job = jobs.get()
+        if job is None:
+            return
+        work, future = job
         try:
             future.set_result(work())
         except BaseException as error:  # whatever it is, it belongs to the caller

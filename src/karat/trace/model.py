@@ -4,10 +4,9 @@ A native trace is strict: what the format demands must be there and in range. Ke
 kept in `extra` and come back out where they stood.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from math import isfinite
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
@@ -29,10 +28,14 @@ STEP_TYPES: frozenset[str] = frozenset(("thought", "tool_call", "observation", "
 _EXTRA = "karat:extra"
 
 
+class _Unknown(dict[str, Any]):
+    """Keys that the format does not know. A type of its own, so that no JSON can pretend to be one."""
+
+
 class _Node(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A piece of a trace. Immutable; `extra` holds the keys that the format does not know."""
 
-    extra: dict[str, Any] = msgspec.field(default_factory=dict, name=_EXTRA)
+    extra: _Unknown = msgspec.field(default_factory=_Unknown, name=_EXTRA)
 
 
 class Tool(_Node, frozen=True, kw_only=True):
@@ -140,7 +143,7 @@ class ReasoningTrace(_Node, frozen=True, kw_only=True):
         sorted_out = _gather_extra(data, cls)
         try:
             trace = msgspec.convert(sorted_out, cls)
-        except (msgspec.ValidationError, RecursionError):
+        except (msgspec.ValidationError, UnicodeError, RecursionError):
             raise _explained(sorted_out) from None
         _check_whole(trace)
         return trace
@@ -194,7 +197,8 @@ def _explained(data: Mapping[str, Any]) -> InputError:
         first, *others = problems(data, ReasoningTrace)
     except RecursionError:
         return InputError("is nested too deeply to be a trace", id=who)
-    return InputError(first.message, id=who, path=first.path, more=list(map(str, others)))
+    path = first.path.removeprefix(f"{_EXTRA}.")
+    return InputError(first.message, id=who, path=path, more=list(map(str, others)))
 
 
 def _check_whole(trace: ReasoningTrace) -> None:
@@ -222,8 +226,8 @@ def _utc_fault(text: str) -> str | None:
 def check_stated(trace: ReasoningTrace) -> None:
     """A trace built in Python, not decoded, has had no check yet: what the formula needs must be sound."""
     confidence = trace.outcome.confidence
-    if confidence is not None and not (isfinite(confidence) and 0.0 <= confidence <= 1.0):
-        raise InputError(f"{confidence} is not between 0 and 1", id=trace.id, path="outcome.confidence")
+    if confidence is not None and (type(confidence) not in (int, float) or not 0.0 <= confidence <= 1.0):
+        raise InputError(f"{quoted(confidence)} is not between 0 and 1", id=trace.id, path="outcome.confidence")
     if not trace.steps:
         raise InputError("is empty; at least one is needed", id=trace.id, path="steps")
 
@@ -242,18 +246,17 @@ _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
 
 
 def _gather_extra(data: Any, node: type[_Node]) -> Any:
-    """The same data with the keys that `node` does not know moved under `extra`, at every level."""
-    if isinstance(data, list):
-        return [_gather_extra(item, node) for item in data]
+    """The same data with the keys that `node` does not know moved under `extra`, in its children too."""
     if not isinstance(data, Mapping):
         return data
     children = _CHILDREN.get(node, {})
-    known, extra = {}, {}
+    known: dict[str, Any] = {}
+    extra = _Unknown()
     for key, value in data.items():
         if key not in node.__struct_encode_fields__ or key == _EXTRA:
             extra[key] = value
         else:
-            known[key] = _gather_extra(value, children[key]) if key in children else value
+            known[key] = _each(_gather_extra, value, children[key]) if key in children else value
     if extra:
         known[_EXTRA] = extra
     return known
@@ -261,12 +264,13 @@ def _gather_extra(data: Any, node: type[_Node]) -> Any:
 
 def _spread_extra(data: Any, node: type[_Node]) -> Any:
     """The reverse: what is under `extra` goes back to where it stood."""
-    if isinstance(data, list):
-        return [_spread_extra(item, node) for item in data]
-    if not isinstance(data, dict):
-        return data
     extra = data.pop(_EXTRA, {})
     for key, child in _CHILDREN.get(node, {}).items():
         if key in data:
-            data[key] = _spread_extra(data[key], child)
+            data[key] = _each(_spread_extra, data[key], child)
     return data | extra
+
+
+def _each(change: Callable[[Any, type[_Node]], Any], value: Any, node: type[_Node]) -> Any:
+    """One child, or a list of them."""
+    return [change(item, node) for item in value] if isinstance(value, list) else change(value, node)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from karat.errors import shorten
 from karat.policy.value import Value
@@ -15,7 +15,12 @@ from karat.trace.vectors import Near, VectorCache
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from karat.embed import Embedder
+
+class Encodes(Protocol):
+    """What an encoder must have; `load()` and `is_cut(text)` are used where it has them too."""
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        """One row of numbers per text."""
 
 
 class Encoded(NamedTuple):
@@ -39,7 +44,7 @@ class Novelty(NamedTuple):
 class NoveltyMeter:
     """An encoder and the vectors of the traces so far. Nothing that the encoder does wrong reaches the caller."""
 
-    def __init__(self, policy: Value, cache: VectorCache | None, embedder: "Embedder | None") -> None:
+    def __init__(self, policy: Value, cache: VectorCache | None, embedder: Encodes | None) -> None:
         self.policy = policy
         self.embedder = embedder
         self._cache = cache
@@ -124,7 +129,8 @@ class NoveltyMeter:
 
     def _encode(self, text: str) -> Encoded:
         assert self.embedder is not None  # noqa: S101 - both callers have looked
-        return Encoded(self.embedder.encode([text])[0], self._is_cut(text))
+        (vector,) = self.embedder.encode([text])
+        return Encoded(vector, self._is_cut(text))
 
     def _encode_or_error(self, text: str) -> Encoded | Exception:
         try:
@@ -140,5 +146,6 @@ class NoveltyMeter:
         return Novelty(self.policy.novelty.fallback, "default", "no encoder")
 
     def _failed(self, text: str, error: Exception) -> Novelty:
-        note = f"encoder {error}" if isinstance(error, LateError) else f"encoder failed: {shorten(str(error), 100)}"
+        said = shorten(str(error), 100) or type(error).__name__
+        note = f"encoder {said}" if isinstance(error, LateError) else f"encoder failed: {said}"
         return Novelty(self.policy.novelty.fallback, "failed", note, None, len(text))

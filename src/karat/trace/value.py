@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -15,11 +15,8 @@ from karat.score import Part, Score, Source
 from karat.trace import formula, gate
 from karat.trace.formula import Shape
 from karat.trace.model import ReasoningTrace, check_stated
-from karat.trace.novelty import Novelty, NoveltyMeter
+from karat.trace.novelty import Encodes, Novelty, NoveltyMeter
 from karat.trace.vectors import Near, VectorCache
-
-if TYPE_CHECKING:
-    from karat.embed import Embedder
 
 BATCH = 64
 
@@ -57,7 +54,7 @@ class TraceValuer:
         self,
         policy: Policy | None = None,
         cache: VectorCache | None = None,
-        embedder: "Embedder | None" = None,
+        embedder: Encodes | None = None,
     ) -> None:
         self.policy = policy if policy is not None else load_policy()
         self._value = self.policy.value
@@ -161,7 +158,9 @@ def _outcome(trace: ReasoningTrace, policy: Value) -> _Outcome:
     worst = formula.outcome_confidence(confidence or 0.0, success is True, policy)
     best = formula.outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
     missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
-    return _Outcome(policy.outcome_confidence.fallback, "default", f"{missing} not stated", worst, best)
+    # The fallback is a place between worst and best, so that the value never leaves its own range.
+    value = worst + policy.outcome_confidence.fallback * (best - worst)
+    return _Outcome(value, "default", f"{missing} not stated", worst, best)
 
 
 def _range(

@@ -1,0 +1,423 @@
+"""Whatever is handed in: an InputError or a Score that obeys the law, and never any other exception."""
+
+import json
+import math
+import string
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from karat.errors import InputError
+from karat.trace import ReasoningTrace, TraceValuer
+from tests.law import assert_law
+
+Trace = dict[str, Any]
+
+DICTS, TEXTS = 20_000, 80_000
+
+TYPES = ["thought", "tool_call", "observation", "error_recovery"]
+
+WHOLE: Trace = {
+    "@context": "https://openknowledgepulse.org/schema/v1",
+    "@type": "ReasoningTrace",
+    "id": "kp:trace:whole",
+    "source_skill": "assay",
+    "metadata": {
+        "created_at": "2026-03-01T09:00:00Z",
+        "agent_id": "agent-1",
+        "framework": "own",
+        "task_domain": "finance",
+        "success": True,
+        "quality_score": 0.5,
+        "visibility": "network",
+        "privacy_level": "aggregated",
+        "validated_by": ["kp:agent:2"],
+        "note": "an unknown key",
+    },
+    "task": {"objective": "金の純度を量る", "input_schema": {"type": "object"}},
+    "steps": [
+        {"step_id": 0, "type": "thought", "content": "Which scale?"},
+        {"step_id": 1, "type": "tool_call", "tool": {"name": "scale", "mcp_server": "lab"}, "input": {"g": [1, 2.5]}},
+        {"step_id": 2, "type": "error_recovery", "content": "Empty it first", "latency_ms": 12.5},
+        {"step_id": 3, "type": "tool_call", "tool": {"name": "acid"}, "output_summary": "22 karat"},
+    ],
+    "outcome": {"result_summary": "22 karat", "confidence": 0.9},
+    "knowledge_graph_delta": {"entities": [{"id": "gold"}], "relationships": []},
+}
+TEXT = json.dumps(WHOLE)
+
+
+def nested(depth: int, bracket: type[list[Any]] | type[dict[str, Any]] = list) -> Any:
+    """A list in a list in a list, or the same with objects."""
+    value: Any = bracket()
+    for _ in range(depth):
+        value = [value] if bracket is list else {"a": value}
+    return value
+
+
+ODD: list[Callable[[], Any]] = [
+    lambda: None,
+    lambda: True,
+    lambda: False,
+    lambda: 0,
+    lambda: -1,
+    lambda: 1,
+    lambda: 0.5,
+    lambda: 1.0000000000000002,
+    lambda: -0.0,
+    lambda: 5e-324,
+    lambda: 1e308,
+    lambda: math.nan,
+    lambda: math.inf,
+    lambda: -math.inf,
+    lambda: 2**63,
+    lambda: 2**64,
+    lambda: -(2**63) - 1,
+    lambda: 10**400,
+    lambda: "",
+    lambda: " ",
+    lambda: "1",
+    lambda: "thought",
+    lambda: "kp:trace:",
+    lambda: "kp:trace:\x1b[31m\x00\x7f",
+    lambda: "\ud800",
+    lambda: "\udfff kp:trace:",
+    lambda: "kp:trace:\ud83d",
+    lambda: "\u202e\ufeff\u0085\u2028",
+    lambda: "[red]x[/] [/]",
+    lambda: "x" * 5_000,
+    list,
+    dict,
+    lambda: [[]],
+    lambda: [None],
+    lambda: [{}],
+    lambda: {"": None},
+    lambda: {"name": "scale"},
+    lambda: {1: 2},
+    lambda: {None: 1, "a": 2},
+    lambda: {"\ud800": "\ud800"},
+    lambda: b"bytes",
+    lambda: bytearray(b"bytes"),
+    lambda: (1, 2),
+    lambda: {1, 2},
+    lambda: 1j,
+    object,
+    lambda: len,
+    lambda: nested(10),
+    lambda: nested(100),
+    lambda: nested(100, dict),
+]
+RARE_ODD: list[Callable[[], Any]] = [lambda: nested(3_000), lambda: nested(3_000, dict)]
+
+
+def somewhere(random: Random, trace: Trace) -> Any:
+    """An object or a list of the trace: itself, or on a walk into it."""
+    here: Any = trace
+    while random.random() < 0.75:
+        inside = [c for c in (here.values() if isinstance(here, dict) else here) if isinstance(c, dict | list)]
+        if not inside:
+            break
+        here = random.choice(inside)
+    return here
+
+
+def odd(random: Random) -> Any:
+    return random.choice(RARE_ODD if random.random() < 0.005 else ODD)()
+
+
+def mutated_object(random: Random, target: dict[Any, Any]) -> None:
+    key = random.choice(list(target)) if target else "new"
+    match random.randrange(6):
+        case 0:
+            target.pop(key, None)
+        case 1:
+            target[key] = odd(random)
+        case 2:
+            target[str(key).upper()] = target.pop(key, None)
+        case 3:
+            target[f"{key}_copy"] = target.get(key)
+        case 4:
+            target[random.choice(["extra", "context", "kind", "unknown", "", "\ud800", 7, None, ("a",)])] = odd(random)
+        case _:
+            other = random.choice(list(target)) if target else key
+            target[key], target[other] = target.get(other), target.get(key)
+
+
+def mutated_list(random: Random, target: list[Any]) -> None:
+    at = random.randrange(len(target)) if target else 0
+    match random.randrange(5):
+        case 0:
+            del target[at : at + random.randrange(1, 4)]
+        case 1:
+            target.insert(at, odd(random))
+        case 2:
+            target *= random.randrange(0, 12)
+        case 3:
+            target.reverse()
+        case _:
+            target[at : at + 1] = [odd(random)]
+
+
+def mutated_trace(random: Random) -> Trace:
+    """A valid trace with one to three things wrong with it, or merely odd."""
+    trace: Trace = json.loads(TEXT)
+    for _ in range(random.choice([1, 1, 1, 2, 3])):
+        target = somewhere(random, trace)
+        if isinstance(target, dict):
+            mutated_object(random, target)
+        else:
+            mutated_list(random, target)
+    return trace
+
+
+WORDS = [
+    *(b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1e999", b"1" * 400, b"0" * 9, b"1e-400", b"-0", b"0.9.9", b"+1"),
+    *(b"null", b"true", b"tru", b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b'""', b"{}", b"[]", b"\n", b"//"),
+    *(b'"\\ud800"', b'"\\udc00x"', b"\\u0000", b"\\u001b[2J", b"\\x", b"\x00", b"\x1b[31m", b"\x7f"),
+    *(b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xc0\xaf", b"\xef\xbb\xbf", "金".encode()),
+]
+DEEP_WORDS = [b"[" * 2_000, b"[" * 2_000 + b"]" * 2_000, b'{"a":' * 2_000 + b"1" + b"}" * 2_000]
+
+
+def mutated_text(random: Random) -> bytes:
+    """The bytes of a valid trace, cut, flipped, spliced, or with a word where it does not belong."""
+    text = bytearray(TEXT, "utf-8")
+    for _ in range(random.choice([1, 1, 2, 4])):
+        at = random.randrange(len(text) + 1)
+        match random.randrange(8):
+            case 0:
+                del text[at:]
+            case 1:
+                del text[at : at + random.randrange(1, 40)]
+            case 2:
+                text[at : at + 1] = bytes([random.randrange(256)])
+            case 3:
+                text[at:at] = random.choice(DEEP_WORDS if random.random() < 0.005 else WORDS)
+            case 4:
+                other = random.randrange(len(text) + 1)
+                text[at:at] = text[min(at, other) : max(at, other)][:200]
+            case 5:
+                replace_a_number(random, text)
+            case 6:
+                text[at:at] = random.choice(string.ascii_letters).encode()
+            case _:
+                text[at : at + random.randrange(3)] = random.choice(WORDS)
+    return bytes(text)
+
+
+def replace_a_number(random: Random, text: bytearray) -> None:
+    """Another number, or none, where one stood: the text stays JSON more often than not."""
+    name = random.choice([b'"confidence": ', b'"quality_score": ', b'"step_id": ', b'"latency_ms": ', b'"success": '])
+    start = text.find(name)
+    if start < 0:
+        return
+    start += len(name)
+    end = start
+    while end < len(text) and text[end] not in b",}":
+        end += 1
+    text[start:end] = random.choice([*WORDS, b"0", b"1", b"0.25", b"1.5", b"1e0", b"-1e-9", b"12345678901234567890"])
+
+
+def outcome(value: Callable[[], Any], given: Any, seed: int) -> str:
+    """`score` or `error`; everything else is a failure that shows what was given."""
+    try:
+        score = value()
+    except InputError as error:
+        # A message is for a terminal: always there, always printable, always encodable.
+        for line in error.lines:
+            assert line.isprintable(), (seed, line)
+        return "error"
+    except BaseException as error:
+        error.add_note(f"mutation {seed}: {describe(given)}")
+        raise
+    assert_law(score)
+    return "score"
+
+
+def describe(given: Any) -> str:
+    try:
+        return repr(given)[:3_000]
+    except RecursionError:
+        return "a trace too deep to show"
+
+
+def both_often(seen: Counter[str], total: int) -> None:
+    """Else the mutations are too wild, or too tame, to find anything."""
+    assert seen["score"] > total / 20, seen
+    assert seen["error"] > total / 20, seen
+    assert seen.total() == total
+
+
+def test_mutated_traces() -> None:
+    valuer = TraceValuer()
+    seen: Counter[str] = Counter()
+    for seed in range(DICTS):
+        trace = mutated_trace(Random(seed))
+        seen[outcome(lambda trace=trace: valuer.evaluate_value(trace), trace, seed)] += 1  # type: ignore[misc]
+    both_often(seen, DICTS)
+
+
+def test_mutated_texts() -> None:
+    valuer = TraceValuer()
+    seen: Counter[str] = Counter()
+    for seed in range(TEXTS):
+        text = mutated_text(Random(seed))
+        call = lambda text=text: valuer.evaluate_value(ReasoningTrace.from_json(text))  # noqa: E731
+        seen[outcome(call, text, seed)] += 1
+    both_often(seen, TEXTS)
+
+
+@pytest.mark.parametrize("depth", [100, 500, 900, 1_000, 5_000, 100_000])
+@pytest.mark.parametrize("where", ["input", "unknown", "metadata", "steps", "id"])
+def test_nesting_of_any_depth(depth: int, where: str) -> None:
+    """As text, where nothing but the reader's own care stands between a bracket and the stack."""
+    for opened, closed in (("[", "]"), ('{"a":', "}")):
+        deep = opened * depth + "1" + closed * depth
+        text = TEXT.replace('"input": {"g": [1, 2.5]}', f'"input": {deep}', 1)
+        if where != "input":
+            text = TEXT[:-1] + f', "{where}": {deep}}}'
+        outcome(lambda text=text: TraceValuer().evaluate_value(ReasoningTrace.from_json(text)), text.encode(), 0)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("depth", [100, 900, 1_100, 5_000, 100_000])
+@pytest.mark.parametrize("path", ["steps", "unknown", "metadata", "task", "outcome", "id", "knowledge_graph_delta"])
+def test_nesting_of_any_depth_in_a_dict(depth: int, path: str) -> None:
+    brackets: tuple[type[list[Any]], type[dict[str, Any]]] = (list, dict)
+    for bracket in brackets:
+        trace = json.loads(TEXT) | {path: nested(depth, bracket)}
+        outcome(lambda trace=trace: TraceValuer().evaluate_value(trace), trace, 0)  # type: ignore[misc]
+        trace = json.loads(TEXT)
+        trace["steps"][1][path] = nested(depth, bracket)
+        outcome(lambda trace=trace: TraceValuer().evaluate_value(trace), trace, 0)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("given", [None, 1, "trace", b"trace", [], [WHOLE], (), {}, math.nan, True, object()])
+def test_what_is_no_trace_at_all(given: Any) -> None:
+    with pytest.raises(InputError):
+        TraceValuer().evaluate_value(given)
+    with pytest.raises(InputError):
+        TraceValuer().peek(given)
+    with pytest.raises(InputError):
+        list(TraceValuer().evaluate_many([given]))
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b" ", b"null", b"1", b"[]", b"{}", b'"x"', b"\xef\xbb\xbf", b"{", b"\xff", b"nan"]
+)
+def test_what_is_no_text_of_a_trace(text: bytes) -> None:
+    with pytest.raises(InputError):
+        ReasoningTrace.from_json(text)
+
+
+def test_a_trace_that_contains_itself_is_an_input_error_or_ignored() -> None:
+    trace = json.loads(TEXT)
+    trace["loop"] = trace
+    assert outcome(lambda: TraceValuer().evaluate_value(trace), {}, 0) in {"score", "error"}
+
+
+def test_the_given_data_is_left_alone() -> None:
+    trace = json.loads(TEXT)
+    made = ReasoningTrace.from_dict(trace)
+    TraceValuer().evaluate_value(trace)
+    assert trace == WHOLE
+    made.to_dict()["steps"].clear()
+    assert made.to_dict() == WHOLE
+
+
+# Every valid trace
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+not_null = json_values.filter(lambda value: value is not None)  # null is a key that is not there
+# The Python names of fields that JSON spells otherwise are unknown keys too.
+unknown_keys = st.dictionaries(
+    st.sampled_from(["extra", "context", "kind", "note", "", "x-1", "__class__", "金", "@id", "toDict"]),
+    json_values,
+    max_size=2,
+)
+words = st.text(max_size=20)
+
+
+def with_unknown(
+    required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Trace]:
+    """An object with these keys, and any unknown ones beside them."""
+    known = st.fixed_dictionaries(required, optional=optional)
+    return st.builds(lambda known, unknown: unknown | known, known, unknown_keys)
+
+
+steps = with_unknown(
+    {"step_id": st.integers(0, 2**62), "type": st.sampled_from(TYPES)},
+    content=words,
+    tool=with_unknown({"name": words}, mcp_server=words),
+    input=not_null,
+    output_summary=words,
+    latency_ms=st.integers(0, 2**53) | st.floats(0, 1e300),
+)
+traces = with_unknown(
+    {
+        "@context": st.sampled_from(
+            ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
+        ),
+        "@type": st.just("ReasoningTrace"),
+        "id": words.map("kp:trace:{}".format),
+        "metadata": with_unknown(
+            {
+                "created_at": st.datetimes().map(lambda at: at.isoformat() + "Z"),
+                "task_domain": st.sampled_from(["default", "finance", "code", "medical", "customer_service"]) | words,
+                "success": st.booleans(),
+                "quality_score": st.floats(0, 1) | st.integers(0, 1),
+                "visibility": st.sampled_from(["private", "org", "network"]),
+                "privacy_level": st.sampled_from(["aggregated", "federated", "private"]),
+            },
+            agent_id=words,
+            framework=words,
+        ),
+        "task": with_unknown({"objective": words}, input_schema=not_null),
+        "steps": st.lists(steps, min_size=1, max_size=6),
+        "outcome": with_unknown({"result_summary": words, "confidence": st.floats(0, 1) | st.integers(0, 1)}),
+    },
+    source_skill=words,
+)
+
+
+@given(traces)
+def test_every_valid_trace_has_a_value(trace: Trace) -> None:
+    score = TraceValuer().evaluate_value(trace)
+    assert_law(score)
+    assert score.value is not None
+    assert math.isfinite(score.value)
+    assert 0.0 <= score.value <= 1.0
+    assert TraceValuer().peek(ReasoningTrace.from_dict(trace)).value == score.value
+
+
+@given(traces)
+def test_nothing_is_lost_on_the_way_through(trace: Trace) -> None:
+    made = ReasoningTrace.from_dict(trace)
+    assert made.to_dict() == trace
+    assert ReasoningTrace.from_dict(made.to_dict()) == made
+
+
+@given(traces)
+def test_nothing_is_lost_on_the_way_through_json(trace: Trace) -> None:
+    made = ReasoningTrace.from_json(json.dumps(trace))
+    assert made.to_dict() == json.loads(json.dumps(trace))
+    assert json.loads(made.to_json()) == json.loads(json.dumps(trace))
+
+
+@pytest.mark.parametrize("inside", [{"id": "kp:trace:other"}, {"outcome": 3}, {"a": 1}, 5, None])
+def test_no_key_of_the_format_can_be_smuggled_in_by_an_unknown_one(inside: Any) -> None:
+    """Where unknown keys are kept in the meantime is nobody's business but the model's."""
+    trace = json.loads(TEXT) | {"karat:extra": inside}
+    del trace["metadata"]["note"]  # a trace without any other unknown key takes the fast way
+    assert ReasoningTrace.from_dict(trace).to_dict() == trace
+    assert ReasoningTrace.from_json(json.dumps(trace)).to_dict() == trace
