@@ -16,7 +16,7 @@ SOURCE = Path(karat.__file__).parent
 LAYERS = [
     ["forks"],
     ["errors"],
-    ["score", "check"],
+    ["score", "check", "yamlfile"],
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
     ["judge"],

@@ -13,54 +13,68 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from karat.cache import Cache
-    from karat.embed import Embedder, find_encoder
-    from karat.errors import EncoderError, InputError, KaratError, MissingExtraError, PolicyError
+    from karat.embed import find_encoder
+    from karat.errors import InputError, KaratError, PolicyError
+    from karat.evals import (
+        Evaluator,
+        ResponseTimeScorer,
+        Scorer,
+        ScorerDetails,
+        ScorerResult,
+        is_passed,
+        scorer,
+        weighted_average,
+    )
     from karat.policy import Policy, ScoringWeights, load_policy
     from karat.score import Part, Rule, Score
-    from karat.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl, trace_schema
+    from karat.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "karat.cache": ("Cache",),
-    "karat.embed": ("Embedder", "find_encoder"),
-    "karat.errors": ("EncoderError", "InputError", "KaratError", "MissingExtraError", "PolicyError"),
+    "karat.embed": ("find_encoder",),
+    "karat.errors": ("InputError", "KaratError", "PolicyError"),
+    "karat.evals": (
+        "Evaluator",
+        "ResponseTimeScorer",
+        "Scorer",
+        "ScorerDetails",
+        "ScorerResult",
+        "is_passed",
+        "scorer",
+        "weighted_average",
+    ),
     "karat.policy": ("Policy", "ScoringWeights", "load_policy"),
     "karat.score": ("Part", "Rule", "Score"),
-    "karat.trace": (
-        "ReasoningTrace",
-        "TraceValuer",
-        "VectorCache",
-        "evaluate_value",
-        "read_jsonl",
-        "trace_schema",
-    ),
+    "karat.trace": ("ReasoningTrace", "TraceValuer", "VectorCache", "evaluate_value", "read_jsonl"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Cache",
-    "Embedder",
-    "EncoderError",
+    "Evaluator",
     "InputError",
     "KaratError",
-    "MissingExtraError",
     "Part",
     "Policy",
     "PolicyError",
     "ReasoningTrace",
+    "ResponseTimeScorer",
     "Rule",
     "Score",
+    "Scorer",
+    "ScorerDetails",
+    "ScorerResult",
     "ScoringWeights",
     "TraceValuer",
     "VectorCache",
     "__version__",
     "evaluate_value",
     "find_encoder",
+    "is_passed",
     "load_policy",
     "read_jsonl",
-    "trace_schema",
+    "scorer",
+    "weighted_average",
 ]
 
 

@@ -1,0 +1,104 @@
+"""What in a golden case can never fail, or never pass, or contradicts itself?"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from karat.errors import InputError, quoted
+from karat.evals.blocks import Operation, Page
+from karat.evals.cases import Case
+from karat.evals.patterns import PatternTimeoutError, found
+from karat.evals.registry import Bound
+from karat.policy.evals import Evals
+
+
+class Finding(NamedTuple):
+    """One fault of a golden case: where, what kind, and in words."""
+
+    case_id: str
+    path: str
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"case {self.case_id}: {self.path}: {self.message}"
+
+
+def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
+    """Every fault of one case and of the scorers that judge it."""
+    found_ = [*_scorer_faults(bound), *_page_faults(case), *_operation_faults(case, policy), *_count_faults(case)]
+    return [Finding(case.id, *fault) for fault in found_]
+
+
+_Fault = tuple[str, str, str]
+
+
+def _scorer_faults(bound: list[Bound]) -> Iterator[_Fault]:
+    for index, one in enumerate(bound):
+        if one.threshold == 0.0:
+            yield f"scorers[{index}].threshold", "never-fails", f"{one.type} passes from 0 on, so it cannot fail"
+    if bound and not any(one.weight for one in bound):
+        yield "scorers", "no-average", "every weight is 0, so there is no average"
+
+
+def _page_faults(case: Case) -> Iterator[_Fault]:
+    for id_, count in Counter(page.id for page in case.pages).items():
+        if count > 1:
+            yield "pages", "duplicate-id", f"page id {quoted(id_)} stands {count} times"
+    for index, page in enumerate(case.pages):
+        for id_, count in Counter(block.id for block in page.walk()).items():
+            if count > 1:
+                yield f"pages[{index}]", "duplicate-id", f"block id {quoted(id_)} stands {count} times"
+
+
+def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
+    pages = {page.id: page for page in case.pages}
+    for i, group in enumerate(case.expected.operations):
+        page = pages.get(group.page_id)
+        path = f"expected.operations[{i}]"
+        if page is None:
+            yield f"{path}.pageId", "never-passes", f"{quoted(group.page_id)} is not a page of this case"
+        for j, operation in enumerate(group.operations):
+            here = f"{path}.operations[{j}]"
+            if page is not None:
+                yield from _target_faults(operation, page, here)
+            for k, pattern in enumerate(operation.expected_content_patterns or ()):
+                yield from _pattern_faults(pattern, page, f"{here}.expectedContentPatterns[{k}]", policy)
+
+
+def _target_faults(operation: Operation, page: Page, path: str) -> Iterator[_Fault]:
+    id_, index = operation.target_block_id, operation.target_index
+    if id_ is None and index is None:
+        if page.blocks or operation.type != "insert":
+            yield path, "never-passes", "has neither targetBlockId nor targetIndex"
+        return
+    known = {block.id for block in page.walk()}
+    if id_ is not None and id_ not in known:
+        yield f"{path}.targetBlockId", "never-passes", f"{quoted(id_)} is not a block of page {quoted(page.id)}"
+    if index is not None and index >= len(page.blocks):
+        yield f"{path}.targetIndex", "never-passes", f"{index} is past the {len(page.blocks)} blocks of the page"
+    elif id_ in known and index is not None and page.blocks[index].id != id_:
+        message = f"{quoted(id_)} is not the block at {index}, which is {quoted(page.blocks[index].id)}"
+        yield path, "id-and-index-disagree", message
+
+
+def _pattern_faults(pattern: str, page: Page | None, path: str, policy: Evals) -> Iterator[_Fault]:
+    try:
+        if found(pattern, "", policy.patterns):
+            yield path, "never-fails", f"{quoted(pattern)} matches the empty text"
+        elif page is not None and found(pattern, page.text, policy.patterns):
+            yield path, "never-fails", f"{quoted(pattern)} matches the page before it is edited"
+    except PatternTimeoutError as error:
+        yield path, "slow-pattern", str(error)
+    except InputError as error:
+        yield path, "never-passes", error.problem
+    if pattern.startswith(("^", r"\A")) and pattern.endswith(("$", r"\Z")):
+        yield path, "full-match-only", f"{quoted(pattern)} asks for the whole page, word for word; search for a part"
+
+
+def _count_faults(case: Case) -> Iterator[_Fault]:
+    stated = case.expected.total_success_count
+    pages = len({group.page_id for group in case.expected.operations if group.operations})
+    if stated is not None and stated != pages:
+        message = f"{stated} pages are said to succeed, and {pages} have expected operations"
+        yield "expected.totalSuccessCount", "count-disagrees", message

@@ -1,0 +1,1 @@
+"""The scorers, one a file: each a pure function of (actual, expected, context) that gives a Score."""

@@ -1,0 +1,82 @@
+"""lint: what in a golden case can never fail, never pass, or contradicts itself."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from karat.evals import Case, Evaluator, lint
+from karat.policy import Policy
+
+POLICY = Policy()
+
+
+def case(operation: dict[str, Any] | None = None, **changes: Any) -> Case:
+    """A sound case with one operation, changed."""
+    return msgspec.convert(
+        {
+            "id": "c",
+            "pages": [{"id": "p", "blocks": [{"id": "a", "content": "one"}, {"id": "b", "content": "two"}]}],
+            "expected": {
+                "operations": [
+                    {
+                        "pageId": "p",
+                        "operations": [
+                            {"type": "replace", "targetBlockId": "a", "expectedContentPatterns": ["three|3"]}
+                            | (operation or {})
+                        ],
+                    }
+                ],
+                "totalSuccessCount": 1,
+            },
+        }
+        | changes,
+        Case,
+    )
+
+
+def kinds(tried: Case) -> list[str]:
+    return [finding.kind for finding in lint(tried, Evaluator(None, POLICY).bound_for(tried), POLICY.evals)]
+
+
+def test_a_sound_case_has_no_finding() -> None:
+    assert kinds(case()) == []
+    assert kinds(case({"targetIndex": 0})) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "kind", "words"),
+    [
+        ({"expectedContentPatterns": ["x*"]}, "never-fails", "matches the empty text"),
+        ({"expectedContentPatterns": ["two"]}, "never-fails", "matches the page before it is edited"),
+        ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "word for word"),
+        ({"targetBlockId": "z"}, "never-passes", "'z' is not a block of page 'p'"),
+        ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is past the 2 blocks"),
+        ({"targetBlockId": None}, "never-passes", "neither targetBlockId nor targetIndex"),
+        ({"targetIndex": 1}, "id-and-index-disagree", "'a' is not the block at 1, which is 'b'"),
+    ],
+)
+def test_faults_of_an_operation(operation: dict[str, Any], kind: str, words: str) -> None:
+    (finding,) = lint(case(operation), [], POLICY.evals)
+    assert finding.kind == kind
+    assert words in finding.message
+    assert finding.path.startswith("expected.operations[0].operations[0]")
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"scorers": [{"type": "content-quality", "threshold": 0}]}, "never-fails"),
+        ({"pages": [{"id": "p", "blocks": [{"id": "a"}, {"id": "a"}]}]}, "duplicate-id"),
+        ({"pages": [{"id": "p", "blocks": [{"id": "a"}]}] * 2}, "duplicate-id"),
+        ({"pages": []}, "never-passes"),
+    ],
+)
+def test_faults_of_scorers_and_pages(changes: dict[str, Any], kind: str) -> None:
+    assert kinds(case(**changes)) == [kind]
+
+
+def test_a_count_that_disagrees() -> None:
+    tried = case()
+    wrong = msgspec.structs.replace(tried, expected=msgspec.structs.replace(tried.expected, total_success_count=2))
+    assert kinds(wrong) == ["count-disagrees"]

@@ -1,0 +1,81 @@
+"""Tasks: outputs from a callable or a shell command, with time limit and retries."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from karat.errors import InputError
+from karat.evals import Case, Evaluator, Expected, Output, as_task
+
+CASE = Case(id="it's; $(a) case", expected=Expected(output="x"))
+
+
+def test_a_callable_may_return_an_output_a_table_or_the_output_itself() -> None:
+    for made, expected in [
+        (Output(output="x"), Output(id=CASE.id, output="x")),
+        ({"output": "x"}, Output(id=CASE.id, output="x")),
+        ("x", Output(id=CASE.id, output="x")),
+        ({"price": 3}, Output(id=CASE.id, output={"price": 3})),
+    ]:
+
+        def task(case: Case, made: object = made) -> object:
+            return made
+
+        output = as_task(task)(CASE)
+        assert (output.id, output.output, output.error) == (expected.id, expected.output, None)
+        assert output.duration_ms is not None
+
+
+def test_what_a_callable_raises_is_the_outputs_error() -> None:
+    def broken(case: Case) -> str:
+        raise KeyError("no key")
+
+    assert as_task(broken)(CASE).error == "the task raised KeyError: 'no key'"
+
+
+def test_a_callable_is_found_by_name_or_refused() -> None:
+    assert as_task("operator:attrgetter")(CASE).error is not None  # found, and no task
+    with pytest.raises(InputError, match="cannot be loaded"):
+        as_task("json:nothing")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        as_task("no_such_module:f")
+
+
+def test_a_command_gets_the_case_and_its_id_safely_quoted() -> None:
+    assert as_task("printf %s {id}")(CASE).output == CASE.id
+    script = (
+        "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['expected']['output'], 'durationMs': 5}))"
+    )
+    output = as_task(f'{sys.executable} -c "{script}"')(CASE)
+    assert (output.output, output.duration_ms) == ("x", 5)
+
+
+@pytest.mark.parametrize(
+    ("command", "error"),
+    [
+        ("echo oh no >&2; exit 3", "the task ended with code 3: oh no"),
+        ("exit 4", "the task ended with code 4"),
+        ("""echo '{"operations": 7}'""", "the task's output does not fit"),
+        ("sleep 30", "the task took longer than 0.2 s"),
+    ],
+)
+def test_what_goes_wrong_with_a_command_is_the_outputs_error(command: str, error: str) -> None:
+    output = as_task(command, timeout_s=0.2)(CASE)
+    assert output.error is not None
+    assert output.error.startswith(error)
+
+
+def test_a_failed_task_is_tried_again(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    command = f"echo x >> '{count}'; test $(wc -l < '{count}') -ge 3"
+    assert as_task(command, retries=1)(CASE).error is not None
+    assert as_task(command, retries=1)(CASE).error is None
+    assert len(count.read_text().splitlines()) == 3
+
+
+def test_several_at_once_keep_the_order_of_the_cases() -> None:
+    cases = [Case(id=str(i), expected=Expected(output=str(i))) for i in range(30)]
+    evaluator = Evaluator([{"type": "exact"}])
+    rows = list(evaluator.run(cases, as_task("echo {id}"), jobs=8))
+    assert [(case.id, result.passed) for case, _, result in rows] == [(str(i), True) for i in range(30)]
