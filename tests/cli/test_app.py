@@ -44,7 +44,9 @@ def test_doctor_says_where_the_cache_cannot_be_written(run: Run, monkeypatch: py
     assert "KARAT_CACHE" in rows["cache"]["advice"]
 
 
-def test_the_demo_values_the_samples_and_explains_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_demo_values_traces_judges_outputs_and_explains_one_of_each(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
     done = run("demo")
     assert done.code == 0
@@ -55,4 +57,6 @@ def test_the_demo_values_the_samples_and_explains_one(run: Run, monkeypatch: pyt
         "customer_service-0003",
         "encoder: none",
     ):
+        assert expected in done.out
+    for expected in ("3 of 6 cases passed", "untouched block changed", "+資料は三日前までに送ります。"):
         assert expected in done.out

@@ -18,12 +18,12 @@ def replace(block: str, content: str = "new") -> dict[str, Any]:
     return {"type": "replace", "targetBlockId": block, "content": content}
 
 
-def causes(expected: list[dict[str, Any]], actual: list[dict[str, Any]], preset: str = "strict") -> list[Cause]:
+def causes(expected: list[dict[str, Any]], actual: list[dict[str, Any]], page: Any = PAGE) -> list[Cause]:
     case = msgspec.convert(
-        {"id": "c", "pages": [PAGE], "expected": {"operations": [{"pageId": "p", "operations": expected}]}}, Case
+        {"id": "c", "pages": [page], "expected": {"operations": [{"pageId": "p", "operations": expected}]}}, Case
     )
     output = msgspec.convert({"id": "c", "operations": [{"pageId": "p", "operations": actual}]}, Output)
-    result = Evaluator(preset, POLICY).evaluate(case, output)
+    result = Evaluator("strict", POLICY).evaluate(case, output)
     return diagnose(case, output, result, POLICY.evals).causes
 
 
@@ -74,9 +74,18 @@ def test_a_changed_block_has_its_diff() -> None:
     assert changed.mode == "hallucination"
 
 
-@pytest.mark.parametrize(("block", "mode"), [("b0", "content not as asked"), ("b5", "context loss in a long document")])
-def test_what_is_lost_late_in_a_document_points_to_context_loss(block: str, mode: str) -> None:
-    (cause,) = [c for c in causes([wanted(block, "要約")], [replace(block)]) if c.key == "content_quality_low"]
+@pytest.mark.parametrize(
+    ("blocks", "block", "mode"),
+    [
+        (30, "b0", "content not as asked"),
+        (30, "b29", "context loss in a long document"),
+        (6, "b5", "content not as asked"),  # at the end, but of a short page
+    ],
+)
+def test_what_is_lost_late_in_a_long_document_points_to_context_loss(blocks: int, block: str, mode: str) -> None:
+    page = {"id": "p", "blocks": [{"id": f"b{i}", "content": "text"} for i in range(blocks)]}
+    tried = causes([wanted(block, "要約")], [replace(block)], page=page)
+    (cause,) = [c for c in tried if c.key == "content_quality_low"]
     assert cause.mode == mode
 
 

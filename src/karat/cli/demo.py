@@ -1,24 +1,29 @@
 """karat demo: Karat at work on sample traces."""
 
+from contextlib import closing
 from time import perf_counter
+from typing import Any
 
 import click
 
 from karat.cli._common import complain, show
 from karat.cli.value import explanation, summary_view
 from karat.embed import find_encoder
-from karat.policy import load_policy
-from karat.samples import TRACES
+from karat.evals import CaseFile, Evaluator, OutputFile, diagnose
+from karat.evals.summary import RunSummary
+from karat.policy import Policy, load_policy
+from karat.samples import CASES, OUTPUTS, TRACES
 from karat.trace.batch import Summary, value_stream
 from karat.trace.readers import BadRow
 from karat.trace.value import TraceValuer
 
 EXPLAINED = "kp:trace:customer_service-0003"
+EXPLAINED_CASE = "minutes-delete-001"
 
 
 @click.command()
 def demo() -> None:
-    """Values sample traces (English and Japanese, ten domains, some bad), and explains one.
+    """Values sample traces and judges sample outputs (English and Japanese, some bad), and explains one of each.
 
     \b
     Examples:
@@ -45,5 +50,22 @@ def demo() -> None:
     show(f"{summary.bad} bad rows were reported and skipped", "")
     if explained is not None:
         show(Rule("And why? One of them in full"), *explanation(explained), "")
+    show(Rule("Is the output right? Golden cases against outputs"))
+    _judge_outputs(policy)
     name = encoder.model_id if encoder else "none ('karat doctor' shows how to add one)"
     show(Text(f"done in {perf_counter() - start:.1f} s, encoder: {name}", "dim"))
+
+
+def _judge_outputs(policy: Policy) -> None:
+    from karat.cli import _eval_views as views
+
+    evaluator = Evaluator("strict", policy)
+    summary = RunSummary()
+    lines: list[Any] = []
+    with closing(OutputFile(OUTPUTS)) as outputs:
+        for case, output, result in evaluator.run(CaseFile(CASES, policy.evals), outputs.get):
+            diagnosis = None if result.passed else diagnose(case, output, result, policy.evals)
+            summary.add(result, diagnosis)
+            if case.id == EXPLAINED_CASE and diagnosis is not None:
+                lines = views.explanation(case, output, result, diagnosis)
+    show(*views.summary_view(summary), "", *lines, "")

@@ -16,7 +16,7 @@ from karat.errors import KaratError, printable
 from karat.policy import Policy, load_policy
 from karat.policy.load import find_file
 
-BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "rich")
+BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "regex", "rich")
 MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
 BROKEN = 1
 

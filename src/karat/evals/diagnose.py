@@ -56,11 +56,12 @@ class Cause(NamedTuple):
     evidence: str
     where: Where = ""
     diff: str = ""
+    in_long_document: bool = False
 
     @property
     def mode(self) -> str:
         """Which known failure of agents this points to."""
-        if self.cause == "pattern not found" and self.where in ("middle", "end"):
+        if self.cause == "pattern not found" and self.in_long_document and self.where in ("middle", "end"):
             return "context loss in a long document"
         return MODES[self.cause]
 
@@ -135,6 +136,7 @@ def _target_causes(
 
 
 def _content_causes(case: Case, key: str, evidence: Evidence, policy: Evals) -> Iterator[Cause]:
+    long = {page.id for page in case.pages if sum(1 for _ in page.walk()) >= policy.long_document}
     for group in case.expected.operations:
         text = evidence.texts.get(group.page_id, "")
         for operation in group.operations:
@@ -145,7 +147,8 @@ def _content_causes(case: Case, key: str, evidence: Evidence, policy: Evals) -> 
                 where = _where(page_id, operation, evidence)
                 near = None if exact else near_miss(pattern, text, policy.patterns)
                 if near is None:
-                    yield Cause(case.id, key, "pattern not found", f"page '{page_id}': '{pattern}'", where)
+                    said = f"page '{page_id}': '{pattern}'"
+                    yield Cause(case.id, key, "pattern not found", said, where, in_long_document=page_id in long)
                     continue
                 said = f"page '{page_id}': '{pattern}' nearly matches '{near.text}' at {near.start}, {near.errors} off"
                 yield Cause(case.id, key, "pattern nearly matched", said, where)

@@ -84,6 +84,9 @@ class Evals(Section, frozen=True, kw_only=True):
     literal_hallucination: Annotated[
         bool, choice("the spec sample's own rule: any new block fails, even one that was asked for")
     ] = False
+    long_document: Annotated[
+        int, count("from this length on, content lost behind the start points to context loss", "blocks", 1)
+    ] = 20
     operation_result: OperationResult = OperationResult()
     patterns: Patterns = Patterns()
 

@@ -1,10 +1,12 @@
-"""Traces to try Karat on: ten domains of agent work, English and Japanese, some bad on purpose."""
+"""Something to try Karat on, English and Japanese, some of it bad on purpose: traces, golden cases, outputs."""
 
 from pathlib import Path
 
 from karat.trace.model import ReasoningTrace
 
 TRACES = Path(__file__).with_name("traces.jsonl")
+CASES = Path(__file__).with_name("cases.yaml")
+OUTPUTS = Path(__file__).with_name("outputs.jsonl")
 
 
 def sample_trace() -> ReasoningTrace:
