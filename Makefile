@@ -13,7 +13,7 @@ lint: .venv/.ready
 
 # The fast tests first: what a change breaks shows within seconds.
 unit: .venv/.ready
-	.venv/bin/python -m pytest --ignore=tests/real
+	.venv/bin/python -m pytest -n auto --ignore=tests/real
 
 # Real encoders, processes and commands.
 real: .venv/.ready

@@ -15,7 +15,9 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     """No test sees the user's cache, policy or environment; the prepared model is shared by the whole run."""
     for name in [name for name in os.environ if name.startswith("KARAT_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path_factory.getbasetemp() / "karat-cache"))
+    base = tmp_path_factory.getbasetemp()
+    run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    monkeypatch.setenv("KARAT_CACHE", str(run / "karat-cache"))
     monkeypatch.setenv("NO_COLOR", "1")
 
 

@@ -1,5 +1,6 @@
 """Tasks: outputs from a callable or a shell command, with time limit and retries."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def test_a_command_gets_the_case_and_its_id_safely_quoted() -> None:
     script = (
         "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['expected']['output'], 'durationMs': 5}))"
     )
-    output = as_task(f'{sys.executable} -c "{script}"')(CASE)
+    output = as_task(f'{shlex.quote(sys.executable)} -c "{script}"')(CASE)
     assert (output.output, output.duration_ms) == ("x", 5)
 
 

@@ -101,7 +101,7 @@ class Notes:
         if operation.target_block_id is not None:
             return self.by_id.get(operation.target_block_id)
         index = operation.target_index
-        return self.root.children[index] if index is not None and index < len(self.root.children) else None
+        return self.root.children[index] if index is not None and 0 <= index < len(self.root.children) else None
 
     def take(self, operation: Operation) -> str:
         """Note one operation; the reason why not, or an empty string."""
@@ -110,7 +110,7 @@ class Notes:
         node = self.find(operation)
         if node is None:
             return _no_target(operation)
-        if node.deleted or node.replacement is not None or _inside_gone(node):
+        if node.deleted or node.replacement is not None or _is_gone(node.parent):
             return GONE
         if operation.type == "delete":
             node.deleted = True
@@ -131,7 +131,7 @@ class Notes:
             return _no_target(operation)
         if operation.position is None and self.root.children:
             return NO_POSITION
-        if parent.deleted or parent.replacement is not None or _inside_gone(parent):
+        if _is_gone(parent):
             return GONE
         parent.gaps.setdefault(gap, []).append(brought)
         _touch(parent)
@@ -139,7 +139,7 @@ class Notes:
 
     def gap(self, operation: Operation) -> tuple[Node | None, int]:
         """Among whose children, and before which of them. An empty page has one gap, which needs no name."""
-        if not self.root.children:
+        if not self.root.children and operation.target_block_id is None and not operation.target_index:
             return self.root, 0
         node = self.find(operation)
         if node is None:
@@ -150,7 +150,7 @@ class Notes:
         self._inserted += 1
         try:
             return content_blocks(operation, f"new-{self._inserted}") or NO_CONTENT
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, RecursionError):
             return BAD_CONTENT
 
     def result(self) -> Page:
@@ -164,13 +164,12 @@ def _no_target(operation: Operation) -> str:
     return NO_TARGET if operation.target_block_id is None and operation.target_index is None else NOT_FOUND
 
 
-def _inside_gone(node: Node) -> bool:
-    """Whether a block around this one is gone; a replaced one is, if what replaced it has children of its own."""
-    parent = node.parent
-    while parent is not None:
-        if parent.deleted or (parent.replacement is not None and parent.replacement[0].children):
+def _is_gone(node: Node | None) -> bool:
+    """Whether a block or one around it takes its children no more: deleted, or replaced by one with children."""
+    while node is not None:
+        if node.deleted or (node.replacement is not None and node.replacement[0].children):
             return True
-        parent = parent.parent
+        node = node.parent
     return False
 
 

@@ -89,14 +89,24 @@ def content_blocks(operation: Operation, new_id: str) -> list[Block]:
         content = [content]
     if all(isinstance(item, dict) and _is_run(item) for item in content):
         return [Block(new_id, type_, msgspec.convert(content, list[Run]))] if content else []
-    return [
-        msgspec.convert({"id": f"{new_id}.{i}", **item} if isinstance(item, dict) else item, Block)
-        for i, item in enumerate(content)
-    ]
+    return msgspec.convert(_with_ids(content, new_id), list[Block])
 
 
 def _is_run(item: dict[str, Any]) -> bool:
     return "text" in item and "content" not in item and "children" not in item
+
+
+def _with_ids(blocks: Any, prefix: str) -> Any:
+    """New blocks need no ids, at any depth; those that have none get one."""
+    if not isinstance(blocks, list):
+        return blocks
+    named = []
+    for number, block in enumerate(blocks):
+        id_ = f"{prefix}.{number}"
+        if isinstance(block, dict):
+            block = {"id": id_, **block, "children": _with_ids(block.get("children", []), id_)}
+        named.append(block)
+    return named
 
 
 def content_text(operation: Operation) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from karat.evals.apply import Applied, Notes, apply
 from karat.evals.blocks import Operation, Page
@@ -11,6 +11,10 @@ from karat.policy.evals import Evals
 
 if TYPE_CHECKING:
     from karat.embed import Embedder
+
+
+Where = Literal["start", "middle", "end", ""]
+THIRDS: tuple[Where, ...] = ("start", "middle", "end")
 
 
 class Evidence:
@@ -29,6 +33,16 @@ class Evidence:
     def texts(self) -> dict[str, str]:
         """The text of every page afterwards, by page id."""
         return {page.id: page.text for page in self.applied.pages}
+
+    @cached_property
+    def thirds(self) -> dict[str, dict[str | int | None, Where]]:
+        """By page, in which third each block stands; of the page afterwards, if the block is new."""
+        places: dict[str, dict[str | int | None, Where]] = {}
+        for page in (*self.applied.pages, *self.pages):
+            ids = [block.id for block in page.walk()]
+            here = places.setdefault(page.id, {})
+            here.update((id_, THIRDS[3 * number // len(ids)]) for number, id_ in enumerate(ids))
+        return places
 
     def target(self, page_id: str, operation: Operation) -> str | int | None:
         """Which block an operation means: by id, or by index where there is no id. Both ways name the same block."""

@@ -3,11 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from karat.evals.blocks import Operation, Page, PageOperations
 from karat.evals.cases import Case, Expected, Output
-from karat.evals.context import Evidence
+from karat.evals.context import Evidence, Where
 from karat.evals.lint import lint
 from karat.evals.patterns import near_miss
 from karat.evals.registry import bind
@@ -15,8 +15,6 @@ from karat.evals.result import ScorerResult
 from karat.evals.run import CaseResult
 from karat.evals.scorers import anti_hallucination, content_quality, operation_accuracy, target_block_precision
 from karat.policy.evals import Evals
-
-Where = Literal["start", "middle", "end", ""]
 
 KEYS = {
     operation_accuracy.NAME: "operation_accuracy_low",
@@ -182,16 +180,9 @@ def page_diff(before: Page, after: Page) -> str:
 
 
 def _where(page_id: str, operation: Operation, evidence: Evidence) -> Where:
-    """In which third of its page an operation's target stands; of a page as it is afterwards, if it is new."""
-    wanted = evidence.target(page_id, operation)
-    for pages in (evidence.pages, evidence.applied.pages):
-        for page in pages:
-            if page.id == page_id:
-                ids = [block.id for block in page.walk()]
-                if wanted in ids:
-                    third = 3 * ids.index(str(wanted)) // len(ids)
-                    return ("start", "middle", "end")[third]
-    return ""
+    """In which third of its page an operation's target stands; of the page afterwards, if the block is new."""
+    thirds = evidence.thirds.get(page_id, {})
+    return thirds.get(evidence.target(page_id, operation), "")
 
 
 def _said(operation: Operation) -> str:

@@ -52,7 +52,7 @@ def _page_faults(case: Case) -> Iterator[_Fault]:
 
 
 def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
-    pages = {page.id: page for page in case.pages}
+    pages = {page.id: _Looked(page) for page in case.pages}
     for i, group in enumerate(case.expected.operations):
         page = pages.get(group.page_id)
         path = f"expected.operations[{i}]"
@@ -66,23 +66,32 @@ def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
                 yield from _pattern_faults(pattern, page, f"{here}.expectedContentPatterns[{k}]", policy)
 
 
-def _target_faults(operation: Operation, page: Page, path: str) -> Iterator[_Fault]:
+class _Looked:
+    """A page, and what is asked of it for every operation."""
+
+    def __init__(self, page: Page) -> None:
+        self.id = page.id
+        self.blocks = page.blocks
+        self.ids = {block.id for block in page.walk()}
+        self.text = page.text
+
+
+def _target_faults(operation: Operation, page: _Looked, path: str) -> Iterator[_Fault]:
     id_, index = operation.target_block_id, operation.target_index
     if id_ is None and index is None:
         if page.blocks or operation.type != "insert":
             yield path, "never-passes", "has neither targetBlockId nor targetIndex"
         return
-    known = {block.id for block in page.walk()}
-    if id_ is not None and id_ not in known:
+    if id_ is not None and id_ not in page.ids:
         yield f"{path}.targetBlockId", "never-passes", f"{quoted(id_)} is not a block of page {quoted(page.id)}"
     if index is not None and index >= len(page.blocks):
         yield f"{path}.targetIndex", "never-passes", f"{index} is past the {len(page.blocks)} blocks of the page"
-    elif id_ in known and index is not None and page.blocks[index].id != id_:
+    elif id_ in page.ids and index is not None and page.blocks[index].id != id_:
         message = f"{quoted(id_)} is not the block at {index}, which is {quoted(page.blocks[index].id)}"
         yield path, "id-and-index-disagree", message
 
 
-def _pattern_faults(pattern: str, page: Page | None, path: str, policy: Evals) -> Iterator[_Fault]:
+def _pattern_faults(pattern: str, page: _Looked | None, path: str, policy: Evals) -> Iterator[_Fault]:
     try:
         if found(pattern, "", policy.patterns):
             yield path, "never-fails", f"{quoted(pattern)} matches the empty text"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from math import isfinite
+from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -205,7 +206,7 @@ def _as_score(name: str, value: Any, details: Any) -> Score:
     """What a scorer of one's own returned: a Score as it is, a number or a yes or no as one."""
     if isinstance(value, Score):
         return value
-    if not isinstance(value, (bool, int, float)) or not 0.0 <= value <= 1.0:
+    if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
         return failed(name, f"returned {quoted(value)}, which is not between 0 and 1", details)
     return ratio(name, float(value), "", details)
 

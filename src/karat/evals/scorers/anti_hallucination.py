@@ -18,7 +18,7 @@ from karat.evals.scorers.content_quality import expects_exactly
 from karat.score import Score
 
 NAME = "anti-hallucination"
-MISSING = object()
+NOT_ASKED = object()
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,10 +62,11 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
         asked[group.page_id] += group.operations
     for page_id, notes in evidence.applied.notes.items():
         if notes.root.touched:
-            allowed = _Allowed(notes, [] if literal else asked.get(page_id, []), asked.get(page_id, []))
-            new += _new_blocks(page_id, notes, allowed)
-            deleted += _deleted_blocks(page_id, notes, allowed)
-            changed += _changed_blocks(page_id, notes, allowed)
+            allowed = _Allowed(notes, asked.get(page_id, []), literal=literal)
+            for node in _touched(notes):
+                new += [_added(page_id, block) for block in _new_blocks(node, allowed)]
+                deleted += [_lost(page_id, block) for block in _lost_blocks(node, allowed)]
+                changed += [_change(page_id, *pair) for pair in _changed_blocks(node, allowed)]
     details = Details(
         no_new_content=not new,
         no_deleted_blocks=not deleted,
@@ -81,34 +82,40 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
 class _Allowed:
     """What a golden case permits on one page, by the block or gap that it names."""
 
-    def __init__(self, notes: Notes, inserts: Sequence[Operation], others: Sequence[Operation]) -> None:
+    def __init__(self, notes: Notes, asked: Sequence[Operation], *, literal: bool) -> None:
+        self.literal = literal
         self.deletes: set[Node] = set()
         self.replaces: dict[Node, str | None] = {}
         """The exact text that is asked for, or None where any will do."""
         self._inserts: dict[tuple[Node, int], list[str | None]] = {}
-        for operation in inserts:
+        for operation in asked:
             if operation.type == "insert":
                 parent, gap = notes.gap(operation)
                 if parent is not None:
-                    self._inserts.setdefault(place(parent, gap), []).append(expects_exactly(operation))
-        for operation in others:
+                    self._inserts.setdefault(_place(parent, gap), []).append(expects_exactly(operation))
+                continue
             node = notes.find(operation)
             if node is not None and operation.type == "delete":
                 self.deletes.add(node)
-            elif node is not None and operation.type == "replace":
+            elif node is not None:
                 self.replaces[node] = expects_exactly(operation)
 
     def takes_insert(self, parent: Node, gap: int, text: str) -> bool:
         """Whether such an insert is asked for at this place; each is asked for once. Exact ones are looked at first."""
-        wanted = self._inserts.get(place(parent, gap), [])
+        wanted = [] if self.literal else self._inserts.get(_place(parent, gap), [])
         for choice in (text, None):
             if choice in wanted:
                 wanted.remove(choice)
                 return True
         return False
 
+    def is_exactly(self, node: Node) -> bool:
+        """Whether a block was replaced by exactly what was asked for, so that nothing in it needs to be looked at."""
+        exact = self.replaces.get(node)
+        return exact is not None and not self.literal and exact == _text(node.replacement or [])
 
-def place(parent: Node, gap: int) -> tuple[Node, int]:
+
+def _place(parent: Node, gap: int) -> tuple[Node, int]:
     """Gaps with only deleted blocks between them are one place in the page afterwards."""
     while gap and parent.children[gap - 1].deleted:
         gap -= 1
@@ -125,50 +132,66 @@ def _touched(notes: Notes) -> Iterator[Node]:
             waiting.extend(child for child in reversed(node.children) if child.touched)
 
 
-def _new_blocks(page_id: str, notes: Notes, allowed: _Allowed) -> list[Change]:
-    found = []
-    for parent in _touched(notes):
-        for gap, groups in sorted(parent.gaps.items()):
-            for blocks in groups:
-                if not allowed.takes_insert(parent, gap, _text(blocks)):
-                    found += [Change(page_id=page_id, block_id=block.id, after=block.text) for block in blocks]
-    return found
+def _new_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
+    """Inserted among the children without being asked for, or brought along by a replacement."""
+    for gap, groups in sorted(node.gaps.items()):
+        for blocks in groups:
+            if not allowed.takes_insert(node, gap, _text(blocks)):
+                yield from blocks
+    if node.replacement and not allowed.is_exactly(node):
+        known = _inside(node)
+        brought = list(Page("", blocks=node.replacement).walk())[1:]
+        yield from (block for block in brought if block.id not in known)
 
 
-def _deleted_blocks(page_id: str, notes: Notes, allowed: _Allowed) -> list[Change]:
-    lost = []
-    for node in _touched(notes):
-        if node.deleted and node not in allowed.deletes:
-            lost.append(Change(page_id=page_id, block_id=node.block.id, before=node.block.text))
-        elif node.replacement and node.replacement[0].children:
-            # What replaced it has children of its own; the old ones are gone unless they are among them.
-            kept = {block.id for block in Page("", blocks=node.replacement).walk()}
-            gone = [child.block for child in node.children if child not in allowed.deletes]
-            lost += [
-                Change(page_id=page_id, block_id=block.id, before=block.text) for block in gone if block.id not in kept
-            ]
-    return lost
+def _lost_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
+    """Deleted without being asked for, or left out by a replacement that has children of its own."""
+    if node.deleted and node not in allowed.deletes:
+        yield node.block
+    elif node.replacement and node.replacement[0].children and not allowed.is_exactly(node):
+        kept = {block.id for block in Page("", blocks=node.replacement).walk()}
+        asked = {deleted.block.id for deleted in allowed.deletes}
+        yield from (block for id_, block in _inside(node).items() if id_ not in kept | asked)
 
 
-def _changed_blocks(page_id: str, notes: Notes, allowed: _Allowed) -> list[Change]:
-    changed = []
-    for node in _touched(notes):
-        if not node.replacement or _is_same(node):
-            continue
-        after = _text(node.replacement)
-        exact = allowed.replaces.get(node, MISSING)
-        if exact is not None and exact != after:
-            changed.append(Change(page_id=page_id, block_id=node.block.id, before=node.block.text, after=after))
-    return changed
+def _changed_blocks(node: Node, allowed: _Allowed) -> Iterator[tuple[Block, str]]:
+    """Replaced without being asked for, or by other content than was asked for exactly; and the text afterwards."""
+    if not node.replacement:
+        return
+    first = node.replacement[0]
+    exact = allowed.replaces.get(node, NOT_ASKED)
+    if exact is NOT_ASKED:
+        if _looks(first) != _looks(node.block):
+            yield node.block, _text(node.replacement)
+    elif exact is not None and exact != _text(node.replacement):
+        yield node.block, _text(node.replacement)
+    if not allowed.is_exactly(node):
+        known = _inside(node)
+        for block in list(Page("", blocks=node.replacement).walk())[1:]:
+            if block.id in known and _looks(block) != _looks(known[block.id]):
+                yield known[block.id], block.text
 
 
-def _is_same(node: Node) -> bool:
-    """Whether a block was replaced by what it was."""
-    if not node.replacement or len(node.replacement) > 1:
-        return False
-    (new,) = node.replacement
-    return (new.type, new.text) == (node.block.type, node.block.text) and not new.children
+def _inside(node: Node) -> dict[str, Block]:
+    """The blocks that were inside a block, by id."""
+    return {block.id: block for block in Page("", blocks=node.block.children).walk()}
+
+
+def _looks(block: Block) -> tuple[str, str]:
+    return block.type, block.text
 
 
 def _text(blocks: Sequence[Block]) -> str:
     return Page("", blocks=list(blocks)).text
+
+
+def _added(page_id: str, block: Block) -> Change:
+    return Change(page_id=page_id, block_id=block.id, after=block.text)
+
+
+def _lost(page_id: str, block: Block) -> Change:
+    return Change(page_id=page_id, block_id=block.id, before=block.text)
+
+
+def _change(page_id: str, block: Block, after: str) -> Change:
+    return Change(page_id=page_id, block_id=block.id, before=block.text, after=after)

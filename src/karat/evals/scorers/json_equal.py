@@ -38,6 +38,10 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     fields: dict[str, Comparator | str] = msgspec.field(default_factory=dict)
     extra: bool = True
 
+    def __post_init__(self) -> None:
+        for path in self.fields:
+            self.comparator(path)
+
     def comparator(self, path: str) -> Comparator:
         """How the field at this path is compared; indexes are written `[]` in the options."""
         chosen = self.fields.get(path, self.fields.get(re.sub(r"\[\d+\]", "[]", path), "exact"))
