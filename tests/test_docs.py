@@ -70,6 +70,21 @@ def test_shell_examples_run(page: Path, tmp_path: Path) -> None:
         assert done.returncode in allowed, f"{line}\n{done.stderr}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_shows_of_a_command_is_what_it_prints(page: Path, tmp_path: Path) -> None:
+    """A console block: `$ command`, then its output; `...` stands for lines that differ from run to run."""
+    for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl"):
+        shutil.copy(SOURCE / "samples" / name, tmp_path)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for block in blocks(page, "console"):
+        line, _, expected = block.removeprefix("$ ").partition("\n")
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}
+        )
+        printed = "\n".join(text.rstrip() for text in done.stdout.splitlines()) + "\n"
+        assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
+
+
 def commands(group: click.Command, path: tuple[str, ...] = ("karat",)) -> list[tuple[str, click.Command]]:
     found = [(" ".join(path), group)]
     if isinstance(group, click.Group):

@@ -165,7 +165,7 @@ def test_the_report_is_one_page_with_pictures(run: Run, samples: Path, tmp_path:
     assert done.code == 0
     assert page.count("<svg") == 31
     assert "kp:trace:finance-ja-0001" in page
-    assert "30 traces have no measured novelty" in page
+    assert "30 without a measured novelty" in page
 
 
 def test_a_policy_file_changes_the_gate(run: Run, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """karat policy: every constant, where it comes from, and what it is for."""
 
+import os
 from pathlib import Path
 
 import click
@@ -57,7 +58,10 @@ def show_policy(section: str | None, as_json: bool, policy_file: Path | None) ->
     show(
         table(
             ["key", "value", "legal", "set by", "why"],
-            [[printable(c.path), printable(c.shown), c.legal, said.get(c.path, ""), Text(c.why, "dim")] for c in rows],
+            [
+                [printable(c.path), printable(c.shown), c.legal, _origin(said.get(c.path, "")), Text(c.why, "dim")]
+                for c in rows
+            ],
             right=["value"],
         )
     )
@@ -131,6 +135,11 @@ def schema() -> None:
       karat policy schema > karat-policy.schema.json
     """
     click.echo(msgspec.json.format(msgspec.json.encode(policy_schema()), indent=2).decode())
+
+
+def _origin(origin: str) -> str:
+    """Who set a constant; a file by its shortest name."""
+    return min(origin, os.path.relpath(origin), key=len) if os.path.isabs(origin) else origin
 
 
 def _shown(value: object) -> str:

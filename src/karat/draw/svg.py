@@ -6,7 +6,7 @@ from typing import NamedTuple
 from karat.draw.bins import Bins
 from karat.score import Score
 
-LABEL_WIDTH, BAR_WIDTH, NOTE_WIDTH, ROW = 170, 320, 260, 26
+LABEL_WIDTH, BAR_WIDTH, NOTE_WIDTH, ROW = 170, 320, 460, 26
 WIDTH = LABEL_WIDTH + BAR_WIDTH + NOTE_WIDTH
 # Distinct in hue and in lightness, so that they can be told apart without color too.
 COLORS = {"measured": "#2f6fb2", "inherited": "#5aa7a7", "default": "#c9a227", "failed": "#b3443c"}

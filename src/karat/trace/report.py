@@ -2,7 +2,7 @@
 
 from html import escape
 
-from karat.draw.html import folded, page, section, table
+from karat.draw.html import folded, page, section
 from karat.draw.svg import histogram_svg, score_svg
 from karat.trace.batch import Summary, Valued
 
@@ -12,7 +12,7 @@ def report_page(summary: Summary) -> str:
     whole = summary.count <= len(summary.first)
     rows = summary.first if whole else summary.top
     counts = f"{summary.count:,} traces, {summary.shared:,} to share, {summary.count - summary.shared:,} to keep"
-    notes = [f"{count:,} traces have no measured {name}" for name, count in summary.unmeasured.items()]
+    notes = [f"{count:,} without a measured {name}" for name, count in summary.unmeasured.items()]
     thresholds = {row.score.details.gate.threshold for row in rows}
     spread = histogram_svg(
         summary.bins, threshold=thresholds.pop() if len(thresholds) == 1 else None, title="How the values are spread"
@@ -24,18 +24,12 @@ def report_page(summary: Summary) -> str:
             f"<p>{escape(counts)}.</p>",
             *(f'<p class="quiet">{escape(note)}: a default stands in.</p>' for note in notes),
             section("How the values are spread", spread),
-            section(heading, table(["trace", "domain", "value", "gate", "why"], map(_row, rows), numbers=["value"])),
+            section(f"{heading}, each opens on a click", "\n".join(map(_row, rows))),
         ],
     )
 
 
-def _row(row: Valued) -> list[str]:
+def _row(row: Valued) -> str:
     details = row.score.details
     why = f"<p>{escape(row.trace.task.objective)}</p>{score_svg(row.score)}<p>{escape(str(details.gate))}</p>"
-    return [
-        escape(row.trace.id),
-        escape(details.domain),
-        f"{row.value:.3f}",
-        details.gate.verdict,
-        folded("parts and rules", why),
-    ]
+    return folded(f"{row.value:.3f}  {details.gate.verdict}  {row.trace.id}  ({details.domain})", why)
