@@ -9,7 +9,7 @@ import msgspec
 from karat.check import Problem, problems
 from karat.errors import InputError, quoted
 from karat.evals.cases import Case, Output
-from karat.evals.patterns import compiled
+from karat.evals.patterns import check_pattern
 from karat.evals.registry import bind
 from karat.policy.evals import Evals
 from karat.yamlfile import line_of, read_yaml
@@ -198,7 +198,7 @@ def _case_faults(case: Case, policy: Evals) -> list[Problem]:
                 faults.append(Problem(f"{path}.position", "is missing; an insert is before or after its target"))
             for k, pattern in enumerate(operation.expected_content_patterns or ()):
                 try:
-                    compiled(pattern)
+                    check_pattern(pattern)
                 except InputError as error:
                     faults.append(Problem(f"{path}.expectedContentPatterns[{k}]", error.problem))
     if case.scorers is not None:
