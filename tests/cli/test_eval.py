@@ -66,6 +66,10 @@ def test_exit_codes_say_passed_failed_or_bad_input(run: Run, files: Path) -> Non
         ["cases.yaml", "--outputs", "good.jsonl", "--preset", "sloppy"],
         ["cases.yaml", "--outputs", "good.jsonl", "--preset", "strict", "--scorers", "x.yaml"],
         ["cases.yaml", "--outputs", "good.jsonl", "--explain", "nobody"],
+        ["cases.yaml", "--outputs", "good.jsonl", "--resume"],
+        ["cases.yaml", "--task", "x", "--retries", "-1"],
+        ["cases.yaml", "--task", "x", "--jobs", "0"],
+        ["cases.yaml", "--task", "x", "--timeout", "0"],
     ):
         assert run("eval", "run", *args).code == 2, args
 
@@ -129,6 +133,28 @@ def test_a_run_is_kept_and_goes_on_where_it_was_stopped(run: Run, files: Path) -
     (files / "run.jsonl").write_bytes(first_line + b'{"id": "shop-noth')  # killed while writing
     assert run(*args, "--resume").code == 0
     assert (files / "run.jsonl").read_bytes() == whole
+
+
+def test_a_resumed_run_counts_what_failed_before(run: Run, files: Path) -> None:
+    args = ["eval", "run", "cases.yaml", "--outputs", "bad.jsonl", "--out", "run.jsonl"]
+    assert run(*args).code == 1
+    again = run(*args, "--resume")
+    assert (again.code, "1 of 2 cases passed" in again.out) == (1, True)
+
+
+@pytest.mark.parametrize("content", [CASES, '{"id": "a", "expected": {}}\n', "no line end"])
+def test_what_is_no_run_is_not_resumed(run: Run, files: Path, content: str) -> None:
+    (files / "run.jsonl").write_text(content)
+    done = run("eval", "run", "cases.yaml", "--outputs", "good.jsonl", "--out", "run.jsonl", "--resume")
+    assert (done.code, "is not a result of a run" in done.err) == (2, True)
+    assert (files / "run.jsonl").read_text() == content
+
+
+def test_free_text_that_is_wrong_is_told_like_anything_else(run: Run, files: Path) -> None:
+    (files / "c.yaml").write_text("- {id: a, expected: {output: no}, scorers: [{type: exact}]}")
+    (files / "o.jsonl").write_text('{"id": "a", "output": "bye"}')
+    done = run("eval", "run", "c.yaml", "--outputs", "o.jsonl")
+    assert (done.code, "score too low" in done.out) == (1, True)
 
 
 def test_a_task_makes_the_outputs(run: Run, files: Path) -> None:

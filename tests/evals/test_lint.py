@@ -50,6 +50,7 @@ def test_a_sound_case_has_no_finding() -> None:
         ({"expectedContentPatterns": ["x*"]}, "never-fails", "matches the empty text"),
         ({"expectedContentPatterns": ["two"]}, "never-fails", "matches the page before it is edited"),
         ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "word for word"),
+        ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "word for word"),
         ({"targetBlockId": "z"}, "never-passes", "'z' is not a block of page 'p'"),
         ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is past the 2 blocks"),
         ({"targetBlockId": None}, "never-passes", "neither targetBlockId nor targetIndex"),
@@ -63,9 +64,17 @@ def test_faults_of_an_operation(operation: dict[str, Any], kind: str, words: str
     assert finding.path.startswith("expected.operations[0].operations[0]")
 
 
+@pytest.mark.parametrize("pattern", ["^.*要約.*$", "^要約|まとめ$", r"^cost 5\$", "^[Ss]ummary$"])
+def test_patterns_with_anchors_that_are_fine(pattern: str) -> None:
+    assert kinds(case({"expectedContentPatterns": [pattern]})) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "kind"),
     [
+        ({"scorers": [{"type": "exact"}]}, "never-passes"),
+        ({"scorers": [{"type": "contains"}], "expected": {"output": ""}}, "never-fails"),
+        ({"scorers": [{"type": "regex"}], "expected": {"output": "("}}, "never-passes"),
         ({"scorers": [{"type": "content-quality", "threshold": 0}]}, "never-fails"),
         ({"pages": [{"id": "p", "blocks": [{"id": "a"}, {"id": "a"}]}]}, "duplicate-id"),
         ({"pages": [{"id": "p", "blocks": [{"id": "a"}]}] * 2}, "duplicate-id"),

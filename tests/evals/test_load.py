@@ -73,7 +73,7 @@ OPERATION = f"{FIRST}: expected.operations[0].operations[0]"
             f"{FIRST}: scorers[0]: no scorer 'operation-acuracy'; did you",
         ),
         ("threshold: 0.9", "threshold: 1.9", 18, f"{FIRST}: scorers[0].threshold: 1.9 is not between 0 and 1"),
-        ("weight: 2", "weight: -2", 18, f"{FIRST}: scorers[0].weight: -2 is not at least 0"),
+        ("weight: 2", "weight: -2", 18, f"{FIRST}: scorers[0].weight: -2 is not between 0 and 1,000,000"),
         ("maxAcceptableMs", "maxAcceptableS", 19, f"{FIRST}: scorers[1].maxAcceptableS: unknown key; did you mean"),
         (", maxAcceptableMs: 800", "", 19, f"{FIRST}: scorers[1].maxAcceptableMs: is missing"),
         ("id: shop-nothing-001", "id: shop-rename-001", 20, f"{FIRST}: id: 'shop-rename-001' stands twice"),
@@ -131,6 +131,54 @@ def test_a_file_that_holds_no_cases(tmp_path: Path, content: bytes, error: str) 
     with pytest.raises(InputError) as caught:
         load(file)
     assert error in str(caught.value)
+
+
+def test_problems_of_every_kind_are_reported_at_once(tmp_path: Path) -> None:
+    broken = (
+        GOOD.replace("title: Shop", "titel: Shop")
+        .replace("Cart|カート", "Cart(")
+        .replace("threshold: 0.9", "threshold: 2")
+        .replace("maxAcceptableMs", "max")
+        .replace("children:", "chldren:")
+    )
+    with pytest.raises(InputError) as caught:
+        load(write(tmp_path, broken))
+    assert (
+        sorted(line.split(": ")[2] for line in caught.value.lines)
+        == [
+            "expected.operations[0].operations[0].expectedContentPatterns[0]",
+            "pages[0].blocks[1].chldren",
+            "pages[0].titel",
+            "scorers[0].threshold",
+            "scorers[1].max",
+            "scorers[1].maxAcceptableMs",
+        ][: len(caught.value.lines)]
+    )
+    assert len(caught.value.lines) >= 5
+
+
+def test_many_problems_do_not_take_long(tmp_path: Path) -> None:
+    bad = "".join(f"- {{id: c{i}, expected: {{}}, nmae: x}}\n" for i in range(2000))
+    with pytest.raises(InputError) as caught:
+        load(write(tmp_path, bad))
+    assert caught.value.lines[1].startswith(f"{tmp_path / 'cases.yaml'}:2: case c1: nmae: unknown key")
+    assert caught.value.lines[-1] == "and 1,899 more"
+
+
+@pytest.mark.parametrize("word", ["no", "12:30", "2024-01-02", "on", "0x10"])
+def test_a_bare_word_in_yaml_is_the_text_that_one_reads(tmp_path: Path, word: str) -> None:
+    (case,) = load(write(tmp_path, f"- {{id: a, expected: {{output: {word}}}}}"))
+    assert case.expected.output == word
+
+
+def test_yaml_anchors_and_merge_keys_work_and_endless_ones_are_refused(tmp_path: Path) -> None:
+    text = "- &a {id: a, name: x, expected: {output: 1e3}}\n- {<<: *a, id: b}\n"
+    assert [(case.id, case.name, case.expected.output) for case in load(write(tmp_path, text))] == [
+        ("a", "x", 1000.0),
+        ("b", "x", 1000.0),
+    ]
+    with pytest.raises(InputError, match="refers to itself"):
+        load(write(tmp_path, "- {id: a, expected: {output: &o [*o]}}"))
 
 
 def test_an_insert_in_a_golden_case_needs_a_position(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from karat.evals import (
     ResponseTimeScorer,
     Scorer,
     ScorerResult,
+    diagnose,
     is_passed,
     scorer,
     weighted_average,
@@ -1025,3 +1026,38 @@ def test_one_scorer_may_stand_in_a_list_twice() -> None:
     result = Evaluator(listed).evaluate(case({"output": "A"}, []), Output(id="c-1", output="a"))
     assert [one.score for one in result.results] == [0.0, 1.0]
     assert [one["value"] for one in result.to_dict()["scores"].values()] == [0.0, 1.0]
+
+
+# Diagnosis: every failing scorer gets a cause with evidence and the failure that it points to
+
+
+@pytest.mark.parametrize(
+    ("listed", "asked", "done"),
+    [
+        ({"type": "exact"}, {"output": "x"}, Output(output="y")),
+        ({"type": "numeric"}, {"output": 1}, Output(output=2)),
+        ({"type": "levenshtein"}, {"output": "abc"}, Output(output="xyz")),
+        ({"type": "response-time", "maxAcceptableMs": 100}, {}, Output(duration_ms=150)),
+        ({"type": "operation-result"}, [delete("b0")], output([delete("b9")])),
+        ({"type": "operation-accuracy"}, [delete("b0")], output([])),
+        ({"type": "content-quality"}, patterns("要約"), output([])),
+    ],
+)
+def test_every_low_score_has_a_cause_that_can_be_shown(listed: Json, asked: Any, done: Output) -> None:
+    policy = load_policy()
+    golden = case(asked, scorers=[listed])
+    causes = diagnose(golden, done, Evaluator(None, policy).evaluate(golden, done), policy.evals).causes
+    assert causes
+    for cause in causes:
+        assert cause.evidence
+        assert isinstance(cause.mode, str)
+
+
+def test_the_diagnosis_blames_only_the_patterns_that_were_missed() -> None:
+    policy = load_policy()
+    golden = case(patterns("HELLO", "zebra"), scorers=[{"type": "content-quality", "ignoreCase": True}])
+    done = output([replace("b0", content="hello")])
+    result = Evaluator(None, policy).evaluate(golden, done)
+    assert [one.score for one in result.results] == [0.5]  # hello is found whatever its case, zebra is not
+    (cause,) = diagnose(golden, done, result, policy.evals).causes
+    assert "zebra" in cause.evidence

@@ -2,12 +2,14 @@
 
 import shlex
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from karat.errors import InputError
 from karat.evals import Case, Evaluator, Expected, Output, as_task
+from karat.evals.task import MOST_PRINTED
 
 CASE = Case(id="it's; $(a) case", expected=Expected(output="x"))
 
@@ -65,6 +67,29 @@ def test_what_goes_wrong_with_a_command_is_the_outputs_error(command: str, error
     output = as_task(command, timeout_s=0.2)(CASE)
     assert output.error is not None
     assert output.error.startswith(error)
+
+
+def test_nothing_a_command_leaves_behind_can_hold_the_run() -> None:
+    start = time.monotonic()
+    assert as_task("setsid sleep 30 & echo done", timeout_s=20)(CASE).output == "done"
+    assert as_task("setsid sleep 30 & sleep 30", timeout_s=0.3)(CASE).error == "the task took longer than 0.3 s"
+    assert time.monotonic() - start < 15
+
+
+def test_a_command_that_never_stops_printing_is_stopped() -> None:
+    error = as_task("yes", timeout_s=0.5)(CASE).error
+    assert error == "the task took longer than 0.5 s"
+    assert as_task(f"head -c {MOST_PRINTED + 1} /dev/zero")(CASE).error == "the task printed more than 16,777,216 bytes"
+
+
+def test_a_callable_has_a_time_limit_too() -> None:
+    assert as_task(lambda case: time.sleep(30), timeout_s=0.1)(CASE).error == "the task took longer than 0.1 s"
+
+
+def test_an_id_that_no_command_line_can_hold_is_the_outputs_error() -> None:
+    output = as_task("echo {id}")(Case(id="a\0b", expected=Expected()))
+    assert output.error is not None
+    assert "cannot be started" in output.error
 
 
 def test_a_failed_task_is_tried_again(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def show(*things: "RenderableType") -> None:
 
 def show_json(data: object) -> None:
     """Print one line of JSON."""
-    sys.stdout.buffer.write(msgspec.json.encode(data) + b"\n")
+    sys.stdout.buffer.write(msgspec.json.encode(data, enc_hook=str) + b"\n")
 
 
 def complain(message: object) -> None:

@@ -1,5 +1,7 @@
 """karat eval: is the output right, and if not, what broke?"""
 
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -20,6 +22,7 @@ from karat.policy import load_policy
 from karat.yamlfile import read_yaml
 
 FAILED = 1
+SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
 
 
 @click.group("eval")
@@ -37,9 +40,15 @@ def eval_() -> None:
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--outputs", type=click.Path(path_type=Path), help="Actual outputs, one JSON object a line.")
 @click.option("--task", help="Makes the outputs: module:function, or a shell command with {id} for the case.")
-@click.option("--jobs", default=4, show_default=True, help="With --task: how many at once.")
-@click.option("--timeout", default=60.0, show_default=True, help="With --task as a command: seconds for one case.")
-@click.option("--retries", default=0, show_default=True, help="With --task: how often a failed one is tried again.")
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True, help="With --task: how many at once.")
+@click.option("--timeout", type=SECONDS, default=60.0, show_default=True, help="With --task: seconds for one case.")
+@click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="With --task: how often a failed one is tried again.",
+)
 @click.option("--preset", help="A list of scorers by name. Default: standard, or the policy's.")
 @click.option("--scorers", "scorers_file", type=click.Path(path_type=Path), help="A YAML file with a list of scorers.")
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run in this file, appended as results come.")
@@ -80,8 +89,12 @@ def run(
     """
     if (outputs is None) == (task is None):
         raise click.UsageError("give the outputs by --outputs FILE, or say how to make them by --task")
+    if resume and not out:
+        raise click.UsageError("--resume goes with --out FILE")
     if preset and scorers_file:
         raise click.UsageError("--preset and --scorers exclude each other")
+    # Scorers and tasks of one's own are looked for here, as `python -m` would.
+    sys.path.insert(0, os.getcwd())
     policy = load_policy(policy_file)
     chosen = _read_scorers(scorers_file) if scorers_file else preset
     evaluator = Evaluator(chosen, policy, embedder=lambda: find_encoder(policy.embed))
@@ -90,6 +103,9 @@ def run(
     with ExitStack() as stack:
         produce = _producer(golden, outputs, task, timeout, retries, stack)
         kept = stack.enter_context(closing(RunFile(out, resume=resume))) if out else None
+        if kept and kept.done:
+            complain(f"{len(kept.done):,} cases have results already and are not judged again")
+            summary.add_earlier(kept.done.values())
         rows = _run(golden, evaluator, produce, jobs if task else 1, kept, explain_id)
         if explain_id is not None:
             _explain(rows, explain_id, evaluator, as_json=as_json)
@@ -187,9 +203,7 @@ def _run(
     kept: RunFile | None,
     only: str | None,
 ) -> Iterator[Row]:
-    done = kept.done if kept else set()
-    if done:
-        complain(f"{len(done):,} cases have results already and are left out")
+    done = kept.done if kept else {}
     chosen = (case for case in golden if case.id not in done and (only is None or case.id == only))
     with progress("judging", len(golden)) as bar:
         for number, row in enumerate(evaluator.run(chosen, produce, jobs=jobs), 1):

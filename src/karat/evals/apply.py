@@ -18,6 +18,7 @@ GONE = "target already gone"
 NO_TARGET = "no target"
 NO_POSITION = "an insert needs a position"
 NO_CONTENT = "no content"
+ID_TAKEN = "the page has a block of this id already"
 BAD_CONTENT = "content is neither text nor blocks"
 
 
@@ -126,6 +127,8 @@ class Notes:
         brought = self._brought(operation)
         if isinstance(brought, str):
             return brought
+        if any(block.id in self.by_id for block in brought):
+            return ID_TAKEN
         parent, gap = self.gap(operation)
         if parent is None:
             return _no_target(operation)

@@ -12,20 +12,22 @@ OperationType = Literal["insert", "replace", "delete"]
 Position = Literal["before", "after"]
 
 
-class Run(Struct, frozen=True, omit_defaults=True):
-    """A run of text."""
+class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A run of text. `styles` is whatever the editor keeps there; no scorer looks at it."""
 
     type: str = "text"
     text: str = ""
+    styles: Any = None
 
 
-class Block(Struct, frozen=True, omit_defaults=True):
-    """A paragraph, a heading, a list item: its own text, and the blocks inside it."""
+class Block(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A paragraph, a heading, a list item: its own text, and the blocks inside it. `props` is the editor's."""
 
     id: str
     type: str = "paragraph"
     content: list[Run] | str = msgspec.field(default_factory=list)
     children: list["Block"] = msgspec.field(default_factory=list)
+    props: Any = None
 
     @property
     def text(self) -> str:
@@ -35,7 +37,7 @@ class Block(Struct, frozen=True, omit_defaults=True):
         return "".join([run.text for run in self.content])
 
 
-class Page(Struct, frozen=True, omit_defaults=True):
+class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A document."""
 
     id: str
@@ -93,7 +95,7 @@ def content_blocks(operation: Operation, new_id: str) -> list[Block]:
 
 
 def _is_run(item: dict[str, Any]) -> bool:
-    return "text" in item and "content" not in item and "children" not in item
+    return "text" in item and item.keys() <= {"type", "text", "styles"}
 
 
 def _with_ids(blocks: Any, prefix: str) -> Any:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from typing import NamedTuple
 
-from karat.evals.blocks import Operation, Page, PageOperations
-from karat.evals.cases import Case, Expected, Output
+import msgspec
+
+from karat.evals.blocks import Operation, Page
+from karat.evals.cases import Case, Output
 from karat.evals.context import Evidence, Where
 from karat.evals.lint import lint
 from karat.evals.patterns import near_miss
@@ -42,7 +44,12 @@ MODES = {
     "block lost": "hallucination",
     "untouched block changed": "hallucination",
     "not judged": "",
+    "score too low": "",
 }
+
+
+NEAR_MISSES, NEAR_MISS_MS = 5, 100.0
+"""How many missed patterns of a case are looked at more closely, and for how long each: it is only a hint."""
 
 
 class Cause(NamedTuple):
@@ -93,19 +100,11 @@ def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals)
     elif isinstance(details, target_block_precision.Details):
         yield from _target_causes(case, key, details, evidence)
     elif isinstance(details, content_quality.Details):
-        yield from _content_causes(case, key, evidence, policy)
+        yield from _content_causes(case, key, details, evidence, policy)
     elif isinstance(details, anti_hallucination.Details):
         yield from _hallucination_causes(case, key, details, evidence)
     else:
-        yield Cause(case.id, key, "not judged" if result.score is None else "content not as asked", _plain(result))
-
-
-def _plain(result: ScorerResult) -> str:
-    return (
-        f"{result.type} is {result.score:.3f}, below {result.threshold:g}"
-        if result.score is not None
-        else result.reason
-    )
+        yield Cause(case.id, key, "score too low", f"{result.type} is {result.score:.3f}, below {result.threshold:g}")
 
 
 def _operation_causes(case: Case, key: str, details: operation_accuracy.Details, evidence: Evidence) -> Iterator[Cause]:
@@ -133,23 +132,27 @@ def _target_causes(
         yield Cause(case.id, key, "target missed", said, _where(miss.page_id, wanted, evidence))
 
 
-def _content_causes(case: Case, key: str, evidence: Evidence, policy: Evals) -> Iterator[Cause]:
+def _content_causes(
+    case: Case, key: str, details: content_quality.Details, evidence: Evidence, policy: Evals
+) -> Iterator[Cause]:
+    limits = msgspec.structs.replace(
+        policy.patterns,
+        ignore_case=details.ignore_case,
+        timeout_ms=min(policy.patterns.timeout_ms, NEAR_MISS_MS),
+    )
     long = {page.id for page in case.pages if sum(1 for _ in page.walk()) >= policy.long_document}
-    for group in case.expected.operations:
-        text = evidence.texts.get(group.page_id, "")
-        for operation in group.operations:
-            one = PageOperations(page_id=group.page_id, operations=[operation])
-            for page_id, pattern, exact in content_quality.wanted_content(Expected(operations=[one])):
-                if content_quality.is_found(pattern, exact, text, policy.patterns):
-                    continue
-                where = _where(page_id, operation, evidence)
-                near = None if exact else near_miss(pattern, text, policy.patterns)
-                if near is None:
-                    said = f"page '{page_id}': '{pattern}'"
-                    yield Cause(case.id, key, "pattern not found", said, where, in_long_document=page_id in long)
-                    continue
-                said = f"page '{page_id}': '{pattern}' nearly matches '{near.text}' at {near.start}, {near.errors} off"
-                yield Cause(case.id, key, "pattern nearly matched", said, where)
+    for number, missed in enumerate(details.missed_patterns):
+        where = _where(missed.page_id, missed.operation, evidence)
+        said = f"page '{missed.page_id}': '{missed.pattern}'"
+        near = None
+        if number < NEAR_MISSES and not missed.exact:
+            near = near_miss(missed.pattern, evidence.texts.get(missed.page_id, ""), limits)
+        if near is None:
+            is_long = missed.page_id in long
+            yield Cause(case.id, key, "pattern not found", said, where, in_long_document=is_long)
+        else:
+            said += f" nearly matches '{near.text}' at {near.start}, {near.errors} off"
+            yield Cause(case.id, key, "pattern nearly matched", said, where)
 
 
 def _hallucination_causes(

@@ -7,9 +7,11 @@ from typing import NamedTuple
 from karat.errors import InputError, quoted
 from karat.evals.blocks import Operation, Page
 from karat.evals.cases import Case
-from karat.evals.patterns import PatternTimeoutError, found
+from karat.evals.patterns import PatternTimeoutError, check_pattern, found, plain_words
 from karat.evals.registry import Bound
 from karat.policy.evals import Evals
+
+FREE_TEXT = {"exact", "contains", "regex", "json-equal", "levenshtein", "numeric", "embedding-similarity"}
 
 
 class Finding(NamedTuple):
@@ -26,7 +28,13 @@ class Finding(NamedTuple):
 
 def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
     """Every fault of one case and of the scorers that judge it."""
-    found_ = [*_scorer_faults(bound), *_page_faults(case), *_operation_faults(case, policy), *_count_faults(case)]
+    found_ = [
+        *_scorer_faults(bound),
+        *_page_faults(case),
+        *_operation_faults(case, policy),
+        *_free_text_faults(case, bound),
+        *_count_faults(case),
+    ]
     return [Finding(case.id, *fault) for fault in found_]
 
 
@@ -101,8 +109,35 @@ def _pattern_faults(pattern: str, page: _Looked | None, path: str, policy: Evals
         yield path, "slow-pattern", str(error)
     except InputError as error:
         yield path, "never-passes", error.problem
-    if pattern.startswith(("^", r"\A")) and pattern.endswith(("$", r"\Z")):
+    if _is_whole_text(pattern):
         yield path, "full-match-only", f"{quoted(pattern)} asks for the whole page, word for word; search for a part"
+
+
+def _is_whole_text(pattern: str) -> bool:
+    """Whether a pattern is one text between `^` and `$`, and nothing else will do."""
+    if not pattern.startswith("^") or not pattern.endswith("$") or pattern.endswith(r"\$"):
+        return False
+    choices = plain_words(pattern[1:-1])
+    return choices is not None and len(choices) == 1 and len(choices[0]) == 1
+
+
+def _free_text_faults(case: Case, bound: list[Bound]) -> Iterator[_Fault]:
+    used = {one.type for one in bound} & FREE_TEXT
+    wanted = case.expected.output
+    if used and wanted is None:
+        yield "expected.output", "never-passes", f"is missing, and {', '.join(sorted(used))} needs it"
+    if "contains" in used and wanted is not None and not [text for text in _listed(wanted) if text != ""]:
+        yield "expected.output", "never-fails", "an empty text is in every output"
+    for pattern in _listed(wanted) if "regex" in used else ():
+        if isinstance(pattern, str):
+            try:
+                check_pattern(pattern)
+            except InputError as error:
+                yield "expected.output", "never-passes", error.problem
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
 
 
 def _count_faults(case: Case) -> Iterator[_Fault]:

@@ -10,9 +10,9 @@ from karat.check import Problem, problems
 from karat.errors import InputError, quoted
 from karat.evals.cases import Case, Output
 from karat.evals.patterns import check_pattern
-from karat.evals.registry import bind
+from karat.evals.registry import scorer_faults
 from karat.policy.evals import Evals
-from karat.yamlfile import line_of, read_yaml
+from karat.yamlfile import Lines, read_yaml
 
 _CASE = msgspec.json.Decoder(Case)
 _OUTPUT = msgspec.json.Decoder(Output)
@@ -33,7 +33,8 @@ class CaseFile:
         self.policy = policy
         self._yaml: list[Case] | None = None
         self.count = 0
-        faults = list(self._check_jsonl() if path.suffix in (".jsonl", ".ndjson") else self._check_yaml())
+        is_jsonl = path.suffix.lower() in (".jsonl", ".ndjson")
+        faults = list(self._check_jsonl() if is_jsonl else self._check_yaml())
         if faults:
             raise together(faults)
         if not self.count:
@@ -53,9 +54,9 @@ class CaseFile:
         seen: dict[str, int] = {}
         for line in _lines(self.path):
             self.count += 1
-            case, faults = _decoded(line.data, _CASE, Case)
+            case, faults = _decoded(line.data, _CASE, Case, self.policy)
             if case is not None:
-                faults = [*faults, *_case_faults(case, self.policy)]
+                faults = _case_faults(msgspec.to_builtins(case), self.policy)
                 if case.id in seen:
                     faults.append(Problem("id", f"{quoted(case.id)} stands on line {seen[case.id]} too"))
                 seen.setdefault(case.id, line.number)
@@ -74,17 +75,18 @@ class CaseFile:
         self._yaml = []
         self.count = len(data)
         seen: set[str] = set()
+        lines = Lines(self.path)
         for number, raw in enumerate(data):
-            case, faults = _converted(raw, Case)
+            case, faults = _converted(raw, Case, self.policy)
             if case is not None:
                 self._yaml.append(case)
-                faults = [*faults, *_case_faults(case, self.policy)]
+                faults = _case_faults(raw, self.policy)
                 if case.id in seen:
                     faults.append(Problem("id", f"{quoted(case.id)} stands twice"))
                 seen.add(case.id)
             name = _id(case) or (raw.get("id") if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None)
             for fault in faults:
-                line = line_of(self.path, number, fault.path)
+                line = lines.of(number, fault.path)
                 yield CaseError(fault.message, file=str(self.path), line=line, id=name, path=fault.path)
 
 
@@ -162,7 +164,7 @@ def _lines(path: Path) -> Iterator[_Line]:
         raise CaseError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _decoded(data: bytes, decoder: Any, type_: type[Any]) -> tuple[Any, list[Problem]]:
+def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None = None) -> tuple[Any, list[Problem]]:
     """What a line holds, or what is wrong with it."""
     try:
         return decoder.decode(data), []
@@ -176,37 +178,47 @@ def _decoded(data: bytes, decoder: Any, type_: type[Any]) -> tuple[Any, list[Pro
         return None, [Problem("", "is nested too deeply")]
     except msgspec.DecodeError as error:
         return None, [Problem("", f"is not JSON: {error}")]
-    return _converted(raw, type_)
+    return _converted(raw, type_, policy)
 
 
-def _converted(raw: Any, type_: type[Any]) -> tuple[Any, list[Problem]]:
+def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, list[Problem]]:
     try:
         return msgspec.convert(raw, type_), []
     except (msgspec.ValidationError, UnicodeError):
-        return None, problems(raw, type_)
+        # What types do not say is looked at too: every problem is to be reported, not those of one kind.
+        return None, [*problems(raw, type_), *(_case_faults(raw, policy) if policy is not None else [])]
     except RecursionError:
         return None, [Problem("", "is nested too deeply")]
 
 
-def _case_faults(case: Case, policy: Evals) -> list[Problem]:
-    """What types cannot say: inserts without a position, patterns that are none, scorers that do not exist."""
+def _case_faults(raw: Any, policy: Evals) -> list[Problem]:
+    """What types cannot say, of a case that may not fit its type: positions, patterns, scorers."""
     faults = []
-    for i, group in enumerate(case.expected.operations):
-        for j, operation in enumerate(group.operations):
-            path = f"expected.operations[{i}].operations[{j}]"
-            if operation.type == "insert" and operation.position is None:
-                faults.append(Problem(f"{path}.position", "is missing; an insert is before or after its target"))
-            for k, pattern in enumerate(operation.expected_content_patterns or ()):
-                try:
+    for path, operation in _expected_operations(raw):
+        if operation.get("type") == "insert" and operation.get("position") is None:
+            faults.append(Problem(f"{path}.position", "is missing; an insert is before or after its target"))
+        for number, pattern in enumerate(_list(operation.get("expectedContentPatterns"))):
+            try:
+                if isinstance(pattern, str):
                     check_pattern(pattern)
-                except InputError as error:
-                    faults.append(Problem(f"{path}.expectedContentPatterns[{k}]", error.problem))
-    if case.scorers is not None:
-        try:
-            bind(case.scorers, policy)
-        except InputError as error:
-            faults.append(Problem(error.path, error.problem))
+            except InputError as error:
+                faults.append(Problem(f"{path}.expectedContentPatterns[{number}]", error.problem))
+    scorers = raw.get("scorers") if isinstance(raw, dict) else None
+    if isinstance(scorers, list):
+        faults += [Problem(error.path, error.problem) for error in scorer_faults(scorers, policy)]
     return faults
+
+
+def _expected_operations(raw: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    expected = raw.get("expected") if isinstance(raw, dict) else None
+    for i, group in enumerate(_list(expected.get("operations") if isinstance(expected, dict) else None)):
+        for j, operation in enumerate(_list(group.get("operations") if isinstance(group, dict) else None)):
+            if isinstance(operation, dict):
+                yield f"expected.operations[{i}].operations[{j}]", operation
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _id(thing: Case | Output | None) -> str | None:

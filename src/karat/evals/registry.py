@@ -21,6 +21,7 @@ from karat.policy.evals import Evals
 from karat.score import Score
 
 ENTRY_POINTS = "karat.scorers"
+LARGEST_WEIGHT = 1e6
 BUILT_IN = {
     name: f"karat.evals.scorers.{name.replace('-', '_')}"
     for name in (
@@ -91,7 +92,7 @@ class Bound(NamedTuple):
             score = self.judge(actual, expected, context._replace(options=self.options))
         except InputError as error:
             score = failed(self.type, str(error))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             score = failed(self.type, f"raised {type(error).__name__}: {shorten(str(error), 200)}")
         return ScorerResult(
             type=self.type,
@@ -102,6 +103,22 @@ class Bound(NamedTuple):
             reason=score.reason,
             details=score.details,
         )
+
+
+def scorer_faults(specs: Sequence[Mapping[str, Any]], policy: Evals) -> list[InputError]:
+    """Everything that is wrong with a list of scorers."""
+    faults = []
+    for index, spec in enumerate(specs):
+        try:
+            _bind_one(spec, f"scorers[{index}]", policy)
+        except InputError as error:
+            faults.append(error)
+    if not faults:
+        try:
+            bind(specs, policy)
+        except InputError as error:
+            faults.append(error)
+    return faults
 
 
 def bind(specs: Sequence[Mapping[str, Any]], policy: Evals) -> list[Bound]:
@@ -119,7 +136,7 @@ def _bind_one(spec: Mapping[str, Any], path: str, policy: Evals) -> Bound:
         raise InputError(f"{quoted(spec)} is not a scorer with a type", path=path)
     rest = dict(spec)
     name = rest.pop("type")
-    weight = _number(rest.pop("weight", 1.0), f"{path}.weight", highest=None)
+    weight = _number(rest.pop("weight", 1.0), f"{path}.weight", highest=LARGEST_WEIGHT)
     target, own_threshold = _find(name, path)
     judge, options = _as_judge(name, target, rest, path)
     threshold = rest_threshold = spec.get("threshold")
@@ -130,12 +147,11 @@ def _bind_one(spec: Mapping[str, Any], path: str, policy: Evals) -> Bound:
     return Bound(name, weight, _number(threshold, f"{path}.threshold", highest=1.0), judge, options)
 
 
-def _number(value: Any, path: str, highest: float | None) -> float:
-    legal = "at least 0" if highest is None else f"between 0 and {highest:g}"
+def _number(value: Any, path: str, highest: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
         raise InputError(f"{quoted(value)} is not a number", path=path)
-    if value < 0 or (highest is not None and value > highest):
-        raise InputError(f"{quoted(value)} is not {legal}", path=path)
+    if not 0 <= value <= highest:
+        raise InputError(f"{quoted(value)} is not between 0 and {highest:,.0f}", path=path)
     return float(value)
 
 

@@ -12,6 +12,7 @@ from karat.evals.cases import Case, Output
 from karat.evals.context import Context, Evidence
 from karat.evals.registry import Bound, bind
 from karat.evals.result import ScorerResult, case_score, is_passed
+from karat.evals.task import stop_all
 from karat.policy import Policy, load_policy
 from karat.score import Score, Status
 
@@ -128,8 +129,9 @@ def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tu
             yield case, produce(case)
         return
     # A few are always under way, and results wait for their turn: the cases themselves are not all read at once.
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting: deque[tuple[Case, Future[Output]]] = deque()
+    pool = ThreadPoolExecutor(jobs)
+    waiting: deque[tuple[Case, Future[Output]]] = deque()
+    try:
         for case in cases:
             waiting.append((case, pool.submit(produce, case)))
             if len(waiting) >= 2 * jobs:
@@ -137,3 +139,7 @@ def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tu
                 yield first, future.result()
         for case, future in waiting:
             yield case, future.result()
+    finally:
+        # Whoever stops early (Ctrl-C, an error) does not wait for what is under way.
+        pool.shutdown(wait=False, cancel_futures=True)
+        stop_all()

@@ -15,8 +15,8 @@ class RunFile:
 
     def __init__(self, path: Path, *, resume: bool) -> None:
         self.path = path
-        self.done: set[str] = set()
-        """The cases that the file has a result for already."""
+        self.done: dict[str, bool] = {}
+        """The cases that the file has a result for already, and whether each passed."""
         try:
             if path.exists() and path.stat().st_size:
                 if not resume:
@@ -33,7 +33,7 @@ class RunFile:
 
     def add(self, row: dict[str, object]) -> None:
         """Append one result; it is the file's when this returns."""
-        self._file.write(msgspec.json.encode(row) + b"\n")
+        self._file.write(msgspec.json.encode(row, enc_hook=str) + b"\n")
         self._file.flush()
 
     def close(self) -> None:
@@ -47,11 +47,22 @@ class RunFile:
         end = 0
         for line, data in enumerate(_whole_lines(self.path), 1):
             try:
-                self.done.add(msgspec.json.decode(data)["id"])
-            except (msgspec.DecodeError, UnicodeError, KeyError, TypeError):
+                result = msgspec.json.decode(data, type=_Result)
+            except (msgspec.DecodeError, UnicodeError):
                 raise InputError("is not a result of a run", file=str(self.path), line=line) from None
+            self.done[result.id] = result.passed
             end += len(data)
+        if not end and not self.path.read_bytes().startswith(b'{"id":'):
+            raise InputError("is not a result of a run", file=str(self.path), line=1)
         return end
+
+
+class _Result(msgspec.Struct):
+    """As much of a line as is needed to go on; a golden case is no result."""
+
+    id: str
+    passed: bool
+    scores: dict[str, object]
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

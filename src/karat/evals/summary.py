@@ -1,6 +1,6 @@
 """What a run of cases comes to: how each scorer did, what failed, and why, grouped."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from karat.evals.diagnose import Cause, Diagnosis
 from karat.evals.run import CaseResult
@@ -33,6 +33,12 @@ class RunSummary:
         self.failures: list[str] = []
         self.causes: list[Cause] = []
         self.golden_faults: dict[str, Sequence[str]] = {}
+
+    def add_earlier(self, passed: Iterable[bool]) -> None:
+        """Results of an earlier part of the same run: they count, though why they failed is not known any more."""
+        for one in passed:
+            self.count += 1
+            self.passed += one
 
     def add(self, result: CaseResult, diagnosis: Diagnosis | None) -> None:
         """Take one result in; the diagnosis is that of a case that did not pass."""

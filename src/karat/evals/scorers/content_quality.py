@@ -22,12 +22,23 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     ignore_case: bool | None = None
 
 
+class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pattern that was not found, and the operation that asks for it."""
+
+    page_id: str
+    pattern: str
+    exact: bool
+    operation: Operation
+
+
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them."""
+    """As the spec lists them, and what was missed one by one."""
 
     matched_patterns: int
     total_patterns: int
     content_issues: list[str]
+    missed_patterns: list[Missed]
+    ignore_case: bool
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
@@ -47,27 +58,31 @@ def match(expected: Expected, context: Context) -> Details:
     options: Options = context.options or Options()
     limits = with_case(context.policy.patterns, options.ignore_case)
     texts = context.evidence.texts
-    matched, issues = 0, []
-    total = 0
-    for page_id, wanted, exact in wanted_content(expected):
+    total, issues, missed = 0, [], []
+    for page_id, operation, wanted, exact in wanted_content(expected):
         total += 1
         text = texts.get(page_id, "")
-        if is_found(wanted, exact, text, limits):
-            matched += 1
-        else:
+        if not is_found(wanted, exact, text, limits):
             shown = text[: limits.shown_characters]
             issues.append(f"Page '{page_id}': Pattern '{wanted}' not found in content: '{shown}...'")
-    return Details(matched_patterns=matched, total_patterns=total, content_issues=issues)
+            missed.append(Missed(page_id=page_id, pattern=wanted, exact=exact, operation=operation))
+    return Details(
+        matched_patterns=total - len(missed),
+        total_patterns=total,
+        content_issues=issues,
+        missed_patterns=missed,
+        ignore_case=limits.ignore_case,
+    )
 
 
-def wanted_content(expected: Expected) -> Iterator[tuple[str, str, bool]]:
-    """Page, pattern or text, and whether it is meant exactly; for every operation that expects content."""
+def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bool]]:
+    """Page, operation, pattern or text, and whether it is meant exactly; for every operation that expects content."""
     for group in expected.operations:
         for operation in group.operations:
             for pattern in operation.expected_content_patterns or ():
-                yield group.page_id, pattern, False
+                yield group.page_id, operation, pattern, False
             if operation.content is not None and operation.type != "delete":
-                yield group.page_id, content_text(operation), True
+                yield group.page_id, operation, content_text(operation), True
 
 
 def expects_exactly(operation: Operation) -> str | None:
