@@ -77,6 +77,10 @@ class EncoderError(KaratError):
     """A text encoder was named and cannot be used."""
 
 
+class StoreError(KaratError):
+    """The store cannot be opened, reached, read or written."""
+
+
 def printable(text: str) -> str:
     """Text that does nothing to a terminal: line breaks, escapes and lone surrogates are written out.
 

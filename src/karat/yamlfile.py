@@ -63,7 +63,7 @@ class _StrictLoader(_SafeLoader):
 _BARE = {
     "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
     "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-    "int": (r"^[-+]?[0-9]+$", "-+0123456789"),
+    "int": (r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
     "float": (
         r"^(?:[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
         "-+.0123456789",

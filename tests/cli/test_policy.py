@@ -65,3 +65,16 @@ def test_diff_shows_what_differs_and_says_so_by_its_exit_code(run: Run, tmp_path
 
 def test_the_schema_is_a_schema(run: Run) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(run("policy", "schema").out))
+
+
+def test_a_tenants_policy_is_kept_with_its_history(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "acme.yaml").write_text("value: {gate: 0.6}")
+    done = run("policy", "set", "acme.yaml", "--tenant", "acme", "--store", "notes.duckdb")
+    assert done.code == 0
+    assert f"{tmp_path / 'notes.duckdb'}: pol_" in done.out
+    row = json.loads(run("policy", "history", "--tenant", "acme", "--store", "notes.duckdb", "--json").out)
+    assert row["yaml"] == "value: {gate: 0.6}"
+    assert "1 changes" in run("policy", "history", "--tenant", "acme", "--store", "notes.duckdb").out
+    (tmp_path / "acme.yaml").write_text("value: {gaet: 0.6}")
+    wrong = run("policy", "set", "acme.yaml", "--tenant", "acme", "--store", "notes.duckdb")
+    assert (wrong.code, "did you mean 'gate'?" in wrong.err) == (2, True)

@@ -165,7 +165,7 @@ def test_many_problems_do_not_take_long(tmp_path: Path) -> None:
     assert caught.value.lines[-1] == "and 1,899 more"
 
 
-@pytest.mark.parametrize("word", ["no", "12:30", "2024-01-02", "on", "0x10"])
+@pytest.mark.parametrize("word", ["no", "12:30", "2024-01-02", "on", "0x10", "007"])
 def test_a_bare_word_in_yaml_is_the_text_that_one_reads(tmp_path: Path, word: str) -> None:
     (case,) = load(write(tmp_path, f"- {{id: a, expected: {{output: {word}}}}}"))
     assert case.expected.output == word

@@ -26,6 +26,14 @@ policy_option = click.option(
 )
 
 
+store_option = click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    help="Store file. Default: $KARAT_STORE, else the nearest karat.duckdb upward, else the user's data folder.",
+)
+
+
 @cache
 def console() -> "Console":
     """Where people look. Colors only on a terminal; NO_COLOR is honored."""

@@ -9,16 +9,18 @@ from pathlib import Path
 import click
 
 from karat.cache import Cache
-from karat.cli._common import json_option, policy_option, show, show_json
+from karat.cli._common import json_option, policy_option, show, show_json, store_option
 from karat.embed import Finding, describe
 from karat.embed import fetch_model as fetch_from_hub
 from karat.errors import KaratError, printable
 from karat.policy import Policy, load_policy
 from karat.policy.load import find_file
+from karat.store import Store, find_store
 
 BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "regex", "rich")
 MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
 BROKEN = 1
+STORE_SECONDS = 5.0
 
 
 @click.command()
@@ -27,7 +29,8 @@ BROKEN = 1
 )
 @json_option
 @policy_option
-def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None) -> None:
+@store_option
+def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None, store_file: Path | None) -> None:
     """What is installed, found and missing, and the one command that adds it.
 
     \b
@@ -44,7 +47,7 @@ def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None) -> 
     if fetch_model:
         _fetch(fetch_model)
         return
-    findings = [_python(), *_packages(), _cache(), *_policy_and_encoder(policy_file)]
+    findings = [_python(), *_packages(), _cache(), *_policy_and_encoder(policy_file), _store(store_file)]
     if as_json:
         for finding in findings:
             show_json(finding._asdict())
@@ -104,6 +107,25 @@ def _policy(policy: Policy, policy_file: Path | None) -> Finding:
     file = policy_file or find_file(os.environ)
     versions = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
     return Finding("policy", "ok", f"{file or 'built in'}: {versions}")
+
+
+def _store(store_file: Path | None) -> Finding:
+    """Who owns the store, how large it is, and whether it can be read. One that is not there is not made."""
+    from karat.store.tables import Nothing
+
+    path = find_store(store_file)
+    if not path.exists():
+        return Finding("store", "ok", f"{path}: none yet")
+    try:
+        with Store(path, patience=STORE_SECONDS) as store:
+            info = store.call("store.info", Nothing())
+            rows = ", ".join(f"{name} {count:,}" for name, count in info.tables.items() if count)
+            owner = "nobody else" if store.is_owner else store.owner
+    except KaratError as error:
+        return Finding("store", "broken", str(error), "stop the process that has it, or restore a backup")
+    return Finding(
+        "store", "ok", f"{path}: version {info.schema}, {info.size:,} bytes, owned by {owner}; {rows or 'empty'}"
+    )
 
 
 def _show(findings: list[Finding]) -> None:

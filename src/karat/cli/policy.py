@@ -1,29 +1,32 @@
 """karat policy: every constant, where it comes from, and what it is for."""
 
+import getpass
 import os
 from pathlib import Path
 
 import click
 import msgspec
 
-from karat.cli._common import complain, json_option, policy_option, show, show_json
+from karat.cli._common import complain, json_option, policy_option, show, show_json, store_option
 from karat.errors import PolicyError, printable
 from karat.policy import resolve
 from karat.policy import schema as policy_schema
 from karat.policy.load import all_layers, leaves, read_file
 from karat.policy.reference import constants, origins
+from karat.store import Store
 
 FAILED = 1
 
 
 @click.group()
 def policy() -> None:
-    """Every constant of every formula: show, check, compare.
+    """Every constant of every formula: show, check, compare, and keep for tenants.
 
     \b
     Examples:
       karat policy show value
       karat policy check karat.yaml
+      karat policy set acme.yaml --tenant acme
     """
 
 
@@ -124,6 +127,54 @@ def diff(one: Path, other: Path | None, as_json: bool) -> None:
     else:
         click.echo("no difference")
     raise SystemExit(FAILED if changed else 0)
+
+
+@policy.command("set")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--tenant", required=True, help="Whose policy this is.")
+@click.option("--project", help="One project of the tenant; without it, all of them.")
+@store_option
+def set_policy(file: Path, tenant: str, project: str | None, store_file: Path | None) -> None:
+    """Keep a policy for a tenant or a project in the store, checked and with its history.
+
+    \b
+    Examples:
+      karat policy set acme.yaml --tenant acme
+      karat policy set search.yaml --tenant acme --project search
+    """
+    from karat.store.policies import SetPolicy
+
+    read_file(file)
+    with Store(store_file) as store:
+        request = SetPolicy(file.read_text(encoding="utf-8"), tenant, project, actor=getpass.getuser())
+        done = store.call("store.set_policy", request)
+        click.echo(f"{store.path}: {done.id}; {done.version}")
+
+
+@policy.command()
+@click.option("--tenant", required=True, help="Whose policy.")
+@click.option("--project", help="One project of the tenant.")
+@json_option
+@store_option
+def history(tenant: str, project: str | None, as_json: bool, store_file: Path | None) -> None:
+    """What a tenant's or a project's policy was, newest first.
+
+    \b
+    Examples:
+      karat policy history --tenant acme
+    """
+    from karat.store.policies import WhosePolicy
+
+    with Store(store_file) as store:
+        changes = store.call("store.policy_history", WhosePolicy(tenant, project)).changes
+        if as_json:
+            for change in changes:
+                show_json(change)
+            return
+        from karat.draw.terminal import table
+
+        rows = [[c.at, c.id, c.actor or "", printable(c.version)] for c in changes]
+        show(f"{store.path}: {len(changes)} changes", table(["at", "id", "by", "versions"], rows))
 
 
 @policy.command()

@@ -1,0 +1,95 @@
+"""What a durable write costs: 8 processes writing one row at a time into one file, beside SQLite and bare DuckDB.
+
+python -m bench.store
+"""
+
+import multiprocessing
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from bench.timing import row
+from karat.store import Store
+from karat.store.tables import AddEvent
+
+PROCESSES, SECONDS = 8, 5.0
+spawn = multiprocessing.get_context("spawn")
+
+
+def karat(path: Path) -> Callable[[int], object]:
+    """Through Karat's store: one of the processes owns the file."""
+    store = Store(path)
+    return lambda number: store.call("store.add_event", AddEvent(topic="ingest", payload={"n": number}))
+
+
+def sqlite(path: Path) -> Callable[[int], object]:
+    """SQLite in WAL mode, every commit synced."""
+    connection = sqlite3.connect(path, timeout=30, isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY, topic TEXT, payload TEXT)")
+    return lambda number: connection.execute("INSERT INTO events (topic, payload) VALUES ('ingest', ?)", [str(number)])
+
+
+SIDES: dict[str, Callable[[Path], Callable[[int], object]]] = {"karat": karat, "sqlite": sqlite}
+
+
+def work(side: str, path: Path, start: Any, out: Any) -> None:
+    """Write until the time is up; how many, and the longest wait."""
+    write = SIDES[side](path)
+    write(-1)
+    start.wait()
+    end = time.monotonic() + SECONDS
+    count, longest = 0, 0.0
+    while (now := time.monotonic()) < end:
+        write(count)
+        count += 1
+        longest = max(longest, time.monotonic() - now)
+    out.put((count, longest))
+    out.close()
+    out.join_thread()
+
+
+def together(side: str) -> tuple[float, float]:
+    """Writes a second of all processes, and the longest wait of any."""
+    with tempfile.TemporaryDirectory() as folder:
+        start, out = spawn.Barrier(PROCESSES), spawn.Queue()
+        processes = [
+            spawn.Process(target=work, args=(side, Path(folder) / "notes.db", start, out)) for _ in range(PROCESSES)
+        ]
+        for process in processes:
+            process.start()
+        results = [out.get(timeout=120) for _ in processes]
+        for process in processes:
+            process.join()
+    return sum(count for count, _ in results) / SECONDS, max(longest for _, longest in results)
+
+
+def bare_duckdb() -> float:
+    """One process alone, one row a commit: DuckDB lets no second one in."""
+    with tempfile.TemporaryDirectory() as folder:
+        connection = duckdb.connect(f"{folder}/bare.duckdb")
+        connection.execute("CREATE TABLE events (topic TEXT, payload TEXT)")
+        count, end = 0, time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            connection.execute("INSERT INTO events VALUES ('ingest', ?)", [str(count)])
+            count += 1
+        connection.close()
+    return count / SECONDS
+
+
+if __name__ == "__main__":
+    row("", "writes a second", "longest wait")
+    rates = {}
+    for name in SIDES:
+        rates[name], waited = together(name)
+        row(f"{name}, {PROCESSES} processes", f"{rates[name]:,.0f}", f"{waited * 1000:,.0f} ms")
+    rates["bare DuckDB"] = bare_duckdb()
+    row("bare DuckDB, 1 process", f"{rates['bare DuckDB']:,.0f}")
+    for name in ("sqlite", "bare DuckDB"):
+        row(f"karat over {name}", f"{rates['karat'] / rates[name]:.2f}")

@@ -1,0 +1,239 @@
+"""A store that many processes share: this one owns the file, or reaches the one that does. Callers do not notice."""
+
+import atexit
+import os
+import re
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from karat.errors import StoreError
+from karat.forks import after_fork
+from karat.store.operations import operation
+from karat.store.owner import Owner
+from karat.store.paths import find_store, socket_path
+from karat.store.schema import VERSION, duckdb
+from karat.store.wire import Answer, Call, GoneError, Hello, hello, receive, send
+
+PATIENCE_SECONDS = 15.0
+"""How long a call may take, owners that go and come included."""
+GREETING_SECONDS = 5.0
+FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
+
+
+class _Link:
+    """A connection to the owner, for one thread."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.channel.settimeout(min(patience, GREETING_SECONDS))
+            self.channel.connect(str(path))
+            send(self.channel, hello(VERSION))
+            self.owner = msgspec.msgpack.decode(receive(self.channel), type=Hello)
+        except BaseException:
+            self.channel.close()
+            raise
+        if self.owner.problem:
+            self.channel.close()
+            raise StoreError(self.owner.problem)
+
+    def call(self, call: Call, patience: float) -> Answer:
+        self.channel.settimeout(patience)
+        send(self.channel, call)
+        return msgspec.msgpack.decode(receive(self.channel), type=Answer)
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+# One owner per file and process, however many Stores there are.
+_owners: dict[Path, Owner] = {}
+_users: dict[Path, int] = {}
+_owners_lock = threading.Lock()
+_of_parents: list[Any] = []
+
+
+def _after_fork() -> None:
+    global _owners_lock
+    # The parent's file, threads and locks are not the child's. They are never freed: freeing would close the file.
+    _of_parents.append(dict(_owners))
+    _owners.clear()
+    _users.clear()
+    _owners_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Store:
+    """One DuckDB file. Use it from any thread and any process; `with Store() as store:` closes it.
+
+    >>> import tempfile
+    >>> from karat.store.tables import AddEvent
+    >>> with Store(Path(tempfile.mkdtemp()) / "notes.duckdb") as store:
+    ...     _ = store.call("store.add_event", AddEvent(topic="ingest", payload={"n": 1}))
+    ...     store.sql("SELECT topic, payload FROM events")
+    [['ingest', '{"n":1}']]
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, patience: float = PATIENCE_SECONDS) -> None:
+        self.path = find_store(path)
+        self.patience = patience
+        self._real = Path(os.path.realpath(self.path))
+        self._local = threading.local()
+        self._uses_owner = False
+        self._lock = threading.Lock()
+        after_fork(self._after_fork)
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, name: str, request: msgspec.Struct) -> Any:
+        """Do one operation, here or where the file is. When this returns, a write was applied once and is durable."""
+        found = operation(name)
+        call = Call(name, msgspec.Raw(msgspec.msgpack.encode(request)), uuid4().hex)
+        answer = self._answered(call)
+        if answer.code:
+            raise StoreError(answer.message)
+        return msgspec.msgpack.decode(answer.response, type=found.response)
+
+    def sql(self, query: str, limit: int = 1000) -> list[list[Any]]:
+        """Rows of a read-only query, at most `limit`."""
+        from karat.store.tables import Query
+
+        rows: list[list[Any]] = self.call("store.sql", Query(query, limit)).rows
+        return rows
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether this process has the file open."""
+        return self._real in _owners
+
+    @property
+    def owner(self) -> str:
+        """Who has the file open, as this thread last heard it: `process 4121 (karat mcp)`."""
+        link: _Link | None = getattr(self._local, "link", None)
+        return f"process {link.owner.pid} ({link.owner.program})" if link else f"process {os.getpid()}"
+
+    def close(self) -> None:
+        """Let go. If this process owns the file and nobody here uses it any more, the next caller takes over."""
+        link = getattr(self._local, "link", None)
+        if link is not None:
+            link.close()
+            self._local.link = None
+        with self._lock, _owners_lock:
+            if not self._uses_owner:
+                return
+            self._uses_owner = False
+            _users[self._real] -= 1
+            last = not _users[self._real]
+            owner = _owners.pop(self._real) if last else None
+        if owner is not None:
+            owner.close()
+
+    def _answered(self, call: Call) -> Answer:
+        deadline = time.monotonic() + self.patience
+        wait = FIRST_WAIT
+        holder = ""
+        while True:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise StoreError(
+                    f"{self.path} is owned by {holder or 'another process'}, which does not answer; stop it, or wait"
+                )
+            try:
+                owner = _owners.get(self._real) if self._uses_owner else None
+                if owner is not None:
+                    return owner.call(call)
+                link = self._link(remaining)
+                if link is not None:
+                    holder = f"process {link.owner.pid} ({link.owner.program})"
+                    return link.call(call, remaining)
+            except (GoneError, ConnectionError, FileNotFoundError, TimeoutError):
+                self._drop_link()
+                # It may have been applied before the owner went: from now on this is a repeated call.
+                call = msgspec.structs.replace(call, repeated=True)
+            holder = self._own() or holder
+            if not self._uses_owner:
+                time.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+
+    def _link(self, patience: float) -> _Link | None:
+        """This thread's connection to the owner; None if nobody listens."""
+        link: _Link | None = getattr(self._local, "link", None)
+        if link is None:
+            place = socket_path(self.path)
+            if not place.exists():
+                return None
+            try:
+                link = _Link(place, patience)
+            except PermissionError:
+                raise StoreError(f"{self.path} is owned by a process of another user") from None
+            self._local.link = link
+        return link
+
+    def _drop_link(self) -> None:
+        link: _Link | None = getattr(self._local, "link", None)
+        if link is not None:
+            link.close()
+        self._local.link = None
+
+    def _own(self) -> str:
+        """Open the file in this process, if nobody else has it; else who does, as far as the system tells."""
+        with self._lock, _owners_lock:
+            if self._real not in _owners:
+                try:
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                    _owners[self._real] = Owner(self._real)
+                except duckdb().IOException as error:
+                    holder = _holder(error)
+                    if holder:
+                        return holder
+                    raise StoreError(f"{self.path} cannot be opened: {_short(error)}") from None
+                except OSError as error:
+                    raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
+                except duckdb().Error as error:
+                    raise StoreError(f"{self.path} cannot be read; is it damaged? {_short(error)}") from None
+            _users[self._real] = _users.get(self._real, 0) + 1
+            self._uses_owner = True
+        return ""
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._uses_owner = False
+
+
+def _holder(error: Exception) -> str:
+    """`process 4121 (python3.11)` from DuckDB's message about a lock that another process holds."""
+    found = re.search(r"lock is held in (.+) \(PID (\d+)\)", str(error))
+    if found:
+        return f"process {found[2]} ({Path(found[1]).name})"
+    return "another process" if "Could not set lock" in str(error) else ""
+
+
+def _short(error: Exception) -> str:
+    return str(error).partition("\n")[0].removeprefix("IO Error: ")
+
+
+def close_all() -> None:
+    """At exit: an owner answers what it has taken before it goes."""
+    with _owners_lock:
+        owners = list(_owners.values())
+        _owners.clear()
+    for owner in owners:
+        with suppress(Exception):
+            owner.close()
+
+
+atexit.register(close_all)

@@ -1,0 +1,62 @@
+"""Policies in the store: checked, versioned, with a history, each change an event."""
+
+from pathlib import Path
+
+import pytest
+
+from karat.errors import StoreError
+from karat.policy import load_policy
+from karat.store import Store
+from karat.store.policies import PolicySet, SetPolicy, WhosePolicy, as_layers
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "notes.duckdb")
+
+
+def put(store: Store, yaml: str, tenant: str = "acme", project: str | None = None) -> PolicySet:
+    done: PolicySet = store.call("store.set_policy", SetPolicy(yaml, tenant, project, actor="ann"))
+    return done
+
+
+def gate(store: Store, tenant: str, project: str | None = None) -> float:
+    layers = as_layers(store.call("store.policy_layers", WhosePolicy(tenant, project)))
+    return load_policy(layers=layers, env={}).value.gate
+
+
+def test_a_projects_policy_beats_its_tenants_and_the_newest_beats_the_older(store: Store) -> None:
+    put(store, "value: {gate: 0.1}")
+    put(store, "value: {gate: 0.2}")
+    put(store, "value: {gate: 0.3}", project="search")
+    assert [gate(store, "acme"), gate(store, "acme", "search"), gate(store, "acme", "other")] == [0.2, 0.3, 0.2]
+    assert gate(store, "somebody") == 0.75
+    store.close()
+
+
+def test_every_change_is_in_the_history_and_an_event(store: Store) -> None:
+    first, second = put(store, "value: {gate: 0.1}"), put(store, "")
+    changes = store.call("store.policy_history", WhosePolicy("acme")).changes
+    assert [(c.id, c.yaml, c.actor) for c in changes] == [
+        (second.id, "", "ann"),
+        (first.id, "value: {gate: 0.1}", "ann"),
+    ]
+    assert first.version != second.version
+    events = store.sql("SELECT tenant, topic, payload ->> 'id' FROM events ORDER BY ts, rowid")
+    assert events == [["acme", "policy", first.id], ["acme", "policy", second.id]]
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("yaml", "error"),
+    [
+        ("value: {gaet: 0.1}", "tenant acme: value.gaet: unknown key; did you mean 'gate'?"),
+        ("value: [", "tenant acme: not YAML"),
+        ("- a", "a policy is a table of sections"),
+    ],
+)
+def test_what_is_no_policy_is_refused_and_not_kept(store: Store, yaml: str, error: str) -> None:
+    with pytest.raises(StoreError, match=error):
+        put(store, yaml)
+    assert store.sql("SELECT count(*) FROM policies") == [[0]]
+    store.close()
