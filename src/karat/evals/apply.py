@@ -4,8 +4,10 @@ Ids and indexes name the page as it was before the first operation. So every ope
 that it names, and the new page is built at the end. Nothing that is passed in is changed.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -62,21 +64,21 @@ def apply(pages: Sequence[Page], operations: Sequence[PageOperations]) -> Applie
 
 
 class Node:
-    """A block of the page before, and what is noted about it."""
+    """A block of the page before, and what is noted about it. Most blocks are left alone, and cost only three names."""
 
-    __slots__ = ("block", "children", "deleted", "gaps", "index", "parent", "replacement", "touched")
+    children: "Sequence[Node]" = ()
+    gaps: Mapping[int, list[list[Block]]] = MappingProxyType({})
+    """What is inserted among the children, by operation. Gap i is before child i: `after a`, `before b` are one."""
+    replacement: list[Block] | None = None
+    deleted = False
+    touched = False
+    """Whether anything at or below it changes; what does not is taken over as it is."""
 
-    def __init__(self, block: Block, parent: "Node | None", index: int) -> None:
+    def __init__(self, block: Block, parent: int, index: int) -> None:
         self.block = block
         self.parent = parent
+        """Its number among the notes' nodes, not the node itself: a cycle would have to wait for the collector."""
         self.index = index
-        self.children: list[Node] = []
-        self.gaps: dict[int, list[list[Block]]] = {}
-        """What is inserted among the children, by operation. Gap i is before child i: `after a`, `before b` are one."""
-        self.replacement: list[Block] | None = None
-        self.deleted = False
-        self.touched = False
-        """Whether anything at or below it changes; what does not is taken over as it is."""
 
 
 class Notes:
@@ -84,17 +86,21 @@ class Notes:
 
     def __init__(self, page: Page) -> None:
         self.page = page
-        self.root = Node(Block(page.id, "page"), None, 0)
+        self.root = Node(Block(page.id, "page"), -1, 0)
+        self.nodes = [self.root]
         self.by_id: dict[str, Node] = {}
-        waiting = [(self.root, page.blocks)]
+        waiting = [(0, page.blocks)]
         while waiting:
-            parent, blocks = waiting.pop()
+            number, blocks = waiting.pop()
+            siblings: list[Node] = []
+            self.nodes[number].children = siblings
             for index, block in enumerate(blocks):
-                node = Node(block, parent, index)
-                parent.children.append(node)
+                node = Node(block, number, index)
+                siblings.append(node)
                 self.by_id.setdefault(block.id, node)
                 if block.children:
-                    waiting.append((node, block.children))
+                    waiting.append((len(self.nodes), block.children))
+                self.nodes.append(node)
         self._inserted = 0
 
     def find(self, operation: Operation) -> Node | None:
@@ -111,7 +117,7 @@ class Notes:
         node = self.find(operation)
         if node is None:
             return _no_target(operation)
-        if node.deleted or node.replacement is not None or _is_gone(node.parent):
+        if node.deleted or node.replacement is not None or self._is_gone(self.nodes[node.parent]):
             return GONE
         if operation.type == "delete":
             node.deleted = True
@@ -120,7 +126,7 @@ class Notes:
             if isinstance(brought, str):
                 return brought
             node.replacement = _replacement(node.block, brought, operation)
-        _touch(node)
+        self._touch(node)
         return ""
 
     def _insert(self, operation: Operation) -> str:
@@ -134,10 +140,12 @@ class Notes:
             return _no_target(operation)
         if operation.position is None and self.root.children:
             return NO_POSITION
-        if _is_gone(parent):
+        if self._is_gone(parent):
             return GONE
-        parent.gaps.setdefault(gap, []).append(brought)
-        _touch(parent)
+        if not parent.gaps:
+            parent.gaps = defaultdict(list)
+        parent.gaps[gap].append(brought)
+        self._touch(parent)
         return ""
 
     def gap(self, operation: Operation) -> tuple[Node | None, int]:
@@ -147,7 +155,7 @@ class Notes:
         node = self.find(operation)
         if node is None:
             return None, 0
-        return node.parent, node.index + (operation.position == "after")
+        return self.nodes[node.parent], node.index + (operation.position == "after")
 
     def _brought(self, operation: Operation) -> list[Block] | str:
         self._inserted += 1
@@ -155,6 +163,21 @@ class Notes:
             return content_blocks(operation, f"new-{self._inserted}") or NO_CONTENT
         except (msgspec.ValidationError, RecursionError):
             return BAD_CONTENT
+
+    def _is_gone(self, node: Node) -> bool:
+        """Whether a block or one around it takes its children no more: deleted, or replaced by one with children."""
+        while True:
+            if node.deleted or (node.replacement is not None and node.replacement[0].children):
+                return True
+            if node.parent < 0:
+                return False
+            node = self.nodes[node.parent]
+
+    def _touch(self, node: Node) -> None:
+        while not node.touched:
+            node.touched = True
+            if node.parent >= 0:
+                node = self.nodes[node.parent]
 
     def result(self) -> Page:
         """The page afterwards."""
@@ -165,22 +188,6 @@ class Notes:
 
 def _no_target(operation: Operation) -> str:
     return NO_TARGET if operation.target_block_id is None and operation.target_index is None else NOT_FOUND
-
-
-def _is_gone(node: Node | None) -> bool:
-    """Whether a block or one around it takes its children no more: deleted, or replaced by one with children."""
-    while node is not None:
-        if node.deleted or (node.replacement is not None and node.replacement[0].children):
-            return True
-        node = node.parent
-    return False
-
-
-def _touch(node: Node) -> None:
-    above: Node | None = node
-    while above is not None and not above.touched:
-        above.touched = True
-        above = above.parent
 
 
 def _replacement(old: Block, brought: list[Block], operation: Operation) -> list[Block]:

@@ -8,11 +8,13 @@ from msgspec import Meta, Struct
 
 from karat.check import in_order
 
+# Documents are trees: none of these can be part of a cycle, so the garbage collector need not look (gc=False).
+
 OperationType = Literal["insert", "replace", "delete"]
 Position = Literal["before", "after"]
 
 
-class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A run of text. `styles` is whatever the editor keeps there; no scorer looks at it."""
 
     type: str = "text"
@@ -20,7 +22,7 @@ class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     styles: Any = None
 
 
-class Block(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Block(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A paragraph, a heading, a list item: its own text, and the blocks inside it. `props` is the editor's."""
 
     id: str
@@ -37,7 +39,7 @@ class Block(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
         return "".join([run.text for run in self.content])
 
 
-class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A document."""
 
     id: str
@@ -60,7 +62,9 @@ class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         return "\n".join([block.text for block in self.walk()])
 
 
-class Operation(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
+class Operation(
+    Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """One edit. A golden case says what content it expects by patterns or exactly; an output brings the content."""
 
     type: Annotated[OperationType, in_order(OperationType)]
@@ -72,7 +76,7 @@ class Operation(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknow
     expected_content_patterns: list[str] | None = None
 
 
-class PageOperations(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+class PageOperations(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
     """The edits of one page."""
 
     page_id: str

@@ -56,7 +56,8 @@ class CaseFile:
             self.count += 1
             case, faults = _decoded(line.data, _CASE, Case, self.policy)
             if case is not None:
-                faults = _case_faults(msgspec.to_builtins(case), self.policy)
+                asked = {"expected": msgspec.to_builtins(case.expected), "scorers": case.scorers}
+                faults = _case_faults(asked, self.policy)
                 if case.id in seen:
                     faults.append(Problem("id", f"{quoted(case.id)} stands on line {seen[case.id]} too"))
                 seen.setdefault(case.id, line.number)

@@ -1,6 +1,7 @@
 """Regular expressions over page content: searched, within a time limit, and, where they miss, how near they came."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,34 +35,51 @@ def compiled(pattern: str, ignore_case: bool = False) -> "regex.Pattern[str]":
         raise InputError(f"{quoted(pattern)} is not a regular expression: {error}") from None
 
 
-# An escaped sign, `.*`, `|`, or signs that mean themselves.
-_SIMPLE = re.compile(r"\\([^\w\s])|(\.\*\??)|(\|)|([^\\^$.?*+{}\[\]()|]+)")
+# An escaped sign; `.*`; `|`; a group or a class of signs that mean themselves, once; such signs.
+_SIMPLE = re.compile(
+    r"\\(?P<escaped>[^\w\s])"
+    r"|(?P<anything>\.\*\??)"
+    r"|(?P<otherwise>\|)"
+    r"|\((?:\?:)?(?P<group>[^\\^$.?*+{}\[\]()]*)\)(?![?*+{])"
+    r"|\[(?P<signs>[^\\^\]\[\-&|~]+)\](?![?*+{])"
+    r"|(?P<words>[^\\^$.?*+{}\[\]()|]+(?![?*+{]))"
+)
+MOST_CHOICES = 32
 
 
 @lru_cache(maxsize=4096)
 def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
-    """A pattern of words, `.*` and `|` as alternatives, each the words in their order; None for any other pattern.
+    """A pattern of words, `.*` and choices as its alternatives, each the words in their order; None for any other.
 
     Most patterns of golden cases are like that. Compiling one costs more than a hundred searches for words.
 
-    >>> plain_words("要約|まとめ"), plain_words("Cart.*Cart"), plain_words("[Cc]art")
-    ((('要約',), ('まとめ',)), (('Cart', 'Cart'),), None)
+    >>> plain_words("要約|まとめ"), plain_words("[Cc]art.*Cart"), plain_words("a+")
+    ((('要約',), ('まとめ',)), (('Cart', 'Cart'), ('cart', 'Cart')), None)
     """
-    choices = [[""]]
+    done: list[tuple[str, ...]] = []
+    now: list[tuple[str, ...]] = [("",)]
     at = 0
     while at < len(pattern):
         token = _SIMPLE.match(pattern, at)
         if token is None:
             return None
-        escaped, anything, otherwise, words = token.groups()
-        if otherwise:
-            choices.append([""])
-        elif anything:
-            choices[-1].append("")
+        found = token.groupdict()
+        if found["otherwise"]:
+            done, now = [*done, *now], [("",)]
+        elif found["anything"]:
+            now = [(*words, "") for words in now]
         else:
-            choices[-1][-1] += escaped or words
+            now = [(*words[:-1], words[-1] + end) for words in now for end in _endings(found)]
+        if len(done) + len(now) > MOST_CHOICES:
+            return None
         at = token.end()
-    return tuple(tuple(words) for words in choices)
+    return (*done, *now)
+
+
+def _endings(found: dict[str, str | None]) -> Sequence[str]:
+    if found["group"] is not None:
+        return found["group"].split("|")
+    return found["signs"] or [found["escaped"] or found["words"] or ""]
 
 
 def _in_order(words: tuple[str, ...], text: str) -> bool:

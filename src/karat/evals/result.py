@@ -13,7 +13,7 @@ class ScorerDetails(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Evidence of a scorer; each has its own keys, as the spec spells them."""
 
 
-class ScorerResult(msgspec.Struct, frozen=True, kw_only=True):
+class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What one scorer says of one case, and what it takes to pass."""
 
     type: str = ""

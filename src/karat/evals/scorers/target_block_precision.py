@@ -19,7 +19,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Takes none."""
 
 
-class Target(msgspec.Struct, frozen=True, rename="camel"):
+class Target(msgspec.Struct, frozen=True, rename="camel", gc=False):
     """What an operation points at."""
 
     target_block_id: str | None
