@@ -56,8 +56,7 @@ class CaseFile:
             self.count += 1
             case, faults = _decoded(line.data, _CASE, Case, self.policy)
             if case is not None:
-                asked = {"expected": msgspec.to_builtins(case.expected), "scorers": case.scorers}
-                faults = _case_faults(asked, self.policy)
+                faults = _case_faults(case, self.policy)
                 if case.id in seen:
                     faults.append(Problem("id", f"{quoted(case.id)} stands on line {seen[case.id]} too"))
                 seen.setdefault(case.id, line.number)
@@ -81,7 +80,7 @@ class CaseFile:
             case, faults = _converted(raw, Case, self.policy)
             if case is not None:
                 self._yaml.append(case)
-                faults = _case_faults(raw, self.policy)
+                faults = _case_faults(case, self.policy)
                 if case.id in seen:
                     faults.append(Problem("id", f"{quoted(case.id)} stands twice"))
                 seen.add(case.id)
@@ -192,30 +191,43 @@ def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, l
         return None, [Problem("", "is nested too deeply")]
 
 
-def _case_faults(raw: Any, policy: Evals) -> list[Problem]:
-    """What types cannot say, of a case that may not fit its type: positions, patterns, scorers."""
+def _case_faults(case: Any, policy: Evals) -> list[Problem]:
+    """What types cannot say, of a case or of raw data that may be none: positions, patterns, scorers."""
     faults = []
-    for path, operation in _expected_operations(raw):
-        if operation.get("type") == "insert" and operation.get("position") is None:
-            faults.append(Problem(f"{path}.position", "is missing; an insert is before or after its target"))
-        for number, pattern in enumerate(_list(operation.get("expectedContentPatterns"))):
+    for i, j, type_, position, patterns in _asked(case) if isinstance(case, Case) else _asked_raw(case):
+        if type_ == "insert" and position is None:
+            path = f"expected.operations[{i}].operations[{j}].position"
+            faults.append(Problem(path, "is missing; an insert is before or after its target"))
+        for number, pattern in enumerate(patterns):
             try:
-                if isinstance(pattern, str):
-                    check_pattern(pattern)
+                check_pattern(pattern)
             except InputError as error:
-                faults.append(Problem(f"{path}.expectedContentPatterns[{number}]", error.problem))
-    scorers = raw.get("scorers") if isinstance(raw, dict) else None
+                path = f"expected.operations[{i}].operations[{j}].expectedContentPatterns[{number}]"
+                faults.append(Problem(path, error.problem))
+    scorers = case.scorers if isinstance(case, Case) else case.get("scorers") if isinstance(case, dict) else None
     if isinstance(scorers, list):
         faults += [Problem(error.path, error.problem) for error in scorer_faults(scorers, policy)]
     return faults
 
 
-def _expected_operations(raw: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+_Asked = tuple[int, int, Any, Any, list[str]]
+
+
+def _asked(case: Case) -> Iterator[_Asked]:
+    """Of every expected operation: where it stands, its type, position and patterns."""
+    for i, group in enumerate(case.expected.operations):
+        for j, one in enumerate(group.operations):
+            yield i, j, one.type, one.position, one.expected_content_patterns or []
+
+
+def _asked_raw(raw: Any) -> Iterator[_Asked]:
+    """The same of data that does not fit: whatever can be recognized."""
     expected = raw.get("expected") if isinstance(raw, dict) else None
     for i, group in enumerate(_list(expected.get("operations") if isinstance(expected, dict) else None)):
-        for j, operation in enumerate(_list(group.get("operations") if isinstance(group, dict) else None)):
-            if isinstance(operation, dict):
-                yield f"expected.operations[{i}].operations[{j}]", operation
+        for j, one in enumerate(_list(group.get("operations") if isinstance(group, dict) else None)):
+            if isinstance(one, dict):
+                patterns = [text for text in _list(one.get("expectedContentPatterns")) if isinstance(text, str)]
+                yield i, j, one.get("type"), one.get("position"), patterns
 
 
 def _list(value: Any) -> list[Any]:

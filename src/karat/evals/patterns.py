@@ -23,7 +23,7 @@ class PatternTimeoutError(Exception):
 
 
 @lru_cache(maxsize=4096)
-def compiled(pattern: str, ignore_case: bool = False) -> "regex.Pattern[str]":
+def compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
     """The pattern, `.` crossing lines; InputError if it is none."""
     import regex
 
@@ -47,7 +47,7 @@ _SIMPLE = re.compile(
 MOST_CHOICES = 32
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=32_768)
 def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
     """A pattern of words, `.*` and choices as its alternatives, each the words in their order; None for any other.
 
@@ -96,7 +96,7 @@ def _in_order(words: tuple[str, ...], text: str) -> bool:
 def check_pattern(pattern: str) -> None:
     """InputError if this is no pattern."""
     if plain_words(pattern) is None:
-        compiled(pattern)
+        compiled(pattern, False)
 
 
 def found(pattern: str, text: str, limits: Patterns) -> bool:

@@ -89,7 +89,8 @@ class Bound(NamedTuple):
     def __call__(self, actual: Output, expected: Expected, context: Context) -> ScorerResult:
         """The verdict on one case. Whatever the scorer raises becomes a failed score with the reason."""
         try:
-            score = self.judge(actual, expected, context._replace(options=self.options))
+            mine = Context(context.evidence, context.policy, self.options, context.embedder)
+            score = self.judge(actual, expected, mine)
         except InputError as error:
             score = failed(self.type, str(error))
         except (Exception, SystemExit) as error:
