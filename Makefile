@@ -22,6 +22,9 @@ real: .venv/.ready
 bench: .venv/.ready
 	.venv/bin/python -m bench.value
 	.venv/bin/python -m bench.encode
+	.venv/bin/python -m bench.evals
+	.venv/bin/python -m bench.store
+	.venv/bin/python -m bench.text
 
 # The policy reference and the command reference are written from the code.
 docs: .venv/.ready
