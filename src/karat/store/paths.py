@@ -39,7 +39,10 @@ def socket_path(store: Path) -> Path:
 def _private_folder() -> Path:
     """A folder that is ours alone. It must be the same for every process, so no variable moves it."""
     folder = Path("/tmp") / f"karat-{os.getuid()}"  # noqa: S108 - checked below
-    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made: {error.strerror}; give the store a shorter path") from None
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise StoreError(f"{folder} is not a private folder of yours; remove it, or give the store a shorter path")

@@ -22,8 +22,8 @@ class Sentence(NamedTuple):
 _CLOSERS = r"""["'”’)\]}」』）】〉》]"""
 # A run of signs is tried from its first one only: a megabyte of dots must not be walked a million times.
 _END = re.compile(
-    rf"(?P<latin>(?<![.!?…])[.!?…]++{_CLOSERS}*+(?=\s))"
-    rf"|(?P<japanese>(?:[。｡！？]|．(?!\d))+{_CLOSERS}*+|(?<![!?])[!?]++{_CLOSERS}*+(?=[{HAN}{KANA}]))"
+    rf"(?P<latin>(?<![.!?…])[.!?…]+{_CLOSERS}*(?=\s))"
+    rf"|(?P<japanese>(?:[。｡！？]|．(?!\d))+{_CLOSERS}*|(?<![!?])[!?]+{_CLOSERS}*(?=[{HAN}{KANA}]))"
     r"|(?P<line>\n\s*)"
 )
 _NEXT = re.compile(r"\s*(\S?)")

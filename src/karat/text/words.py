@@ -24,16 +24,16 @@ _MARKS = (
 )
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 _JOINT = r"(?=[-./\\:@{}$~=&?#%+*',])(?:[-./\\:@{}$~=&?#%+*]{1,3}|'|(?<=\d),(?=\d{3}(?!\d)))"
-_C = r"(?:\+\+|#)?+"  # C++ and C# are not C
+_C = r"(?:\+\+|#)?"  # C++ and C# are not C
 
 
 def _name_pattern(word: str) -> re.Pattern[str]:
-    return re.compile(rf"{word}(?:{_JOINT}{word})*+{_C}|[{_EMOJI}]")
+    return re.compile(rf"{word}(?:{_JOINT}{word})*{_C}|[{_EMOJI}]")
 
 
 # Most text is ASCII, and its pattern is the faster one.
-_ASCII_NAME = _name_pattern("[0-9A-Za-z_]++")
-_NAME = _name_pattern(rf"[\w{_MARKS}]++")
+_ASCII_NAME = _name_pattern("[0-9A-Za-z_]+")
+_NAME = _name_pattern(rf"[\w{_MARKS}]+")
 # From the widest: a path is made of files, a file name of dotted names, a dotted name of words.
 _LEVELS = [re.compile(r"[/\\:@{}$~=&?#%+*]+"), re.compile(r"\.+"), re.compile("[-_]+")]
 _NUMBER = re.compile(r"v?(\d[\d,]*(?:\.\d+)*)", re.IGNORECASE)
