@@ -1,5 +1,6 @@
 """The store between real processes: owners that are killed, forked children, strangers, and who is named when stuck."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -160,6 +162,28 @@ def test_a_forked_child_reaches_its_parent_and_the_parent_goes_on(tmp_path: Path
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert store.sql("SELECT trace_id FROM events ORDER BY 1") == [["child"], ["parent"]]
+
+
+def test_many_threads_reach_another_process_and_leave_no_connection_open(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    code = (
+        "import sys; from karat.store import Store; s = Store(sys.argv[1]); s.sql('SELECT 1'); "
+        "print(flush=True); sys.stdin.read()"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with owner:
+        assert owner.stdout
+        assert owner.stdin
+        owner.stdout.readline()
+        with Store(path) as store, ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: store.call("store.add_event", AddEvent(topic="ingest")), range(80)))
+            assert not store.is_owner
+            assert store.owner.startswith(f"process {owner.pid} ")
+            assert store.sql("SELECT count(*), count(DISTINCT id) FROM events") == [[80, 80]]
+        gc.collect()  # a socket that nobody closed would warn here, and a warning fails the test
+        owner.stdin.close()
 
 
 def test_an_owner_that_hangs_is_named(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ class Owner:
         threading.Thread(target=self._accept, name="karat-store", daemon=True).start()
 
     def call(self, call: Call) -> Answer:
-        """Answer one call. Whatever goes wrong with it is in the answer."""
+        """Answer one call. Whatever goes wrong with it is in the answer; GoneError if this owner is closing."""
         try:
             found = operation(call.operation)
             request = msgspec.msgpack.decode(call.request, type=found.request)
@@ -65,6 +65,8 @@ class Owner:
             else:
                 response = found.run(self._cursor(), request)
             return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
+        except GoneError:
+            raise
         except msgspec.ValidationError as error:
             return Answer(code="VALIDATION_ERROR", message=f"{call.operation}: {error}")
         except KaratError as error:

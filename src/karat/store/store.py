@@ -28,7 +28,7 @@ FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
 
 
 class _Link:
-    """A connection to the owner, for one thread."""
+    """A connection to the owner, for one call at a time."""
 
     def __init__(self, path: Path, patience: float) -> None:
         self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -43,6 +43,9 @@ class _Link:
         if self.owner.problem:
             self.channel.close()
             raise StoreError(self.owner.problem)
+
+    def __str__(self) -> str:
+        return f"process {self.owner.pid} ({self.owner.program})"
 
     def call(self, call: Call, patience: float) -> Answer:
         self.channel.settimeout(patience)
@@ -87,7 +90,9 @@ class Store:
         self.path = find_store(path)
         self.patience = patience
         self._real = Path(os.path.realpath(self.path))
-        self._local = threading.local()
+        self._idle: list[_Link] = []
+        self._closed = False
+        self._holder = ""
         self._uses_owner = False
         self._lock = threading.Lock()
         after_fork(self._after_fork)
@@ -121,16 +126,13 @@ class Store:
 
     @property
     def owner(self) -> str:
-        """Who has the file open, as this thread last heard it: `process 4121 (karat mcp)`."""
-        link: _Link | None = getattr(self._local, "link", None)
-        return f"process {link.owner.pid} ({link.owner.program})" if link else f"process {os.getpid()}"
+        """Who has the file open, as this store last heard it: `process 4121 (karat mcp)`."""
+        return f"process {os.getpid()}" if self.is_owner else self._holder
 
     def close(self) -> None:
         """Let go. If this process owns the file and nobody here uses it any more, the next caller takes over."""
-        link = getattr(self._local, "link", None)
-        if link is not None:
-            link.close()
-            self._local.link = None
+        self._closed = True
+        self._drop_links()
         with self._lock, _owners_lock:
             if not self._uses_owner:
                 return
@@ -144,49 +146,62 @@ class Store:
     def _answered(self, call: Call) -> Answer:
         deadline = time.monotonic() + self.patience
         wait = FIRST_WAIT
-        holder = ""
+        self._closed = False
         while True:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 raise StoreError(
-                    f"{self.path} is owned by {holder or 'another process'}, which does not answer; stop it, or wait"
+                    f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; "
+                    "stop it, or wait"
                 )
             try:
                 owner = _owners.get(self._real) if self._uses_owner else None
                 if owner is not None:
                     return owner.call(call)
-                link = self._link(remaining)
+                link = None if self.is_owner else self._link(remaining)
                 if link is not None:
-                    holder = f"process {link.owner.pid} ({link.owner.program})"
-                    return link.call(call, remaining)
+                    return self._over(link, call, remaining)
             except (GoneError, ConnectionError, FileNotFoundError, TimeoutError):
-                self._drop_link()
+                self._drop_links()
                 # It may have been applied before the owner went: from now on this is a repeated call.
                 call = msgspec.structs.replace(call, repeated=True)
-            holder = self._own() or holder
+            self._holder = self._own() or self._holder
             if not self._uses_owner:
                 time.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
 
     def _link(self, patience: float) -> _Link | None:
-        """This thread's connection to the owner; None if nobody listens."""
-        link: _Link | None = getattr(self._local, "link", None)
-        if link is None:
-            place = socket_path(self.path)
-            if not place.exists():
-                return None
-            try:
-                link = _Link(place, patience)
-            except PermissionError:
-                raise StoreError(f"{self.path} is owned by a process of another user") from None
-            self._local.link = link
+        """A connection to the owner that no other thread uses; None if nobody listens."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        place = socket_path(self.path)
+        if not place.exists():
+            return None
+        try:
+            link = _Link(place, patience)
+        except PermissionError:
+            raise StoreError(f"{self.path} is owned by a process of another user") from None
+        self._holder = str(link)
         return link
 
-    def _drop_link(self) -> None:
-        link: _Link | None = getattr(self._local, "link", None)
-        if link is not None:
+    def _over(self, link: _Link, call: Call, patience: float) -> Answer:
+        """Ask the owner. The connection is kept for the next call, unless this one broke it."""
+        try:
+            answer = link.call(call, patience)
+        except BaseException:
             link.close()
-        self._local.link = None
+            raise
+        self._idle.append(link)
+        if self._closed:
+            self._drop_links()
+        return answer
+
+    def _drop_links(self) -> None:
+        while True:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
 
     def _own(self) -> str:
         """Open the file in this process, if nobody else has it; else who does, as far as the system tells."""
@@ -210,8 +225,8 @@ class Store:
 
     def _after_fork(self) -> None:
         self._lock = threading.Lock()
-        self._local = threading.local()
         self._uses_owner = False
+        self._drop_links()  # closes this process's copies; the parent's stay open
 
 
 def _holder(error: Exception) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from karat.store.operations import Operation, insert_rows
+from karat.store.wire import GoneError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,18 +35,25 @@ class Writer:
     def __init__(self, connection: "DuckDBPyConnection") -> None:
         self._connection = connection
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._closed = False
         self._thread = threading.Thread(target=self._work, name="karat-writer", daemon=True)
         self._thread.start()
 
     def submit(self, operation: Operation, request: Any, id_: str, *, repeated: bool) -> "Future[Any]":
-        """Queue a write."""
+        """Queue a write; GoneError if it comes too late."""
         write = Write(operation, request, id_, repeated, Future())
-        self._waiting.put(write)
+        with self._lock:
+            if self._closed:
+                raise GoneError("the store is closed")
+            self._waiting.put(write)
         return write.done
 
     def close(self) -> None:
         """Write what is waiting, then stop."""
-        self._waiting.put(None)
+        with self._lock:
+            self._closed = True
+            self._waiting.put(None)
         self._thread.join()
 
     def _work(self) -> None:
