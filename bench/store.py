@@ -17,7 +17,7 @@ from bench.timing import row
 from karat.store import Store
 from karat.store.tables import AddEvent
 
-PROCESSES, SECONDS = 8, 5.0
+PROCESSES, SECONDS, REPEATS = 8, 5.0, 3
 spawn = multiprocessing.get_context("spawn")
 
 
@@ -84,12 +84,14 @@ def bare_duckdb() -> float:
 
 
 if __name__ == "__main__":
-    row("", "writes a second", "longest wait")
-    rates = {}
+    # In turns, and the best of each: what else the machine does should not decide.
+    runs = [{side: together(side) for side in SIDES} | {"bare DuckDB": (bare_duckdb(), 0.0)} for _ in range(REPEATS)]
+    best = {side: max(run[side] for run in runs) for side in runs[0]}
+    row(f"best of {REPEATS}", "writes a second", "longest wait")
     for name in SIDES:
-        rates[name], waited = together(name)
-        row(f"{name}, {PROCESSES} processes", f"{rates[name]:,.0f}", f"{waited * 1000:,.0f} ms")
-    rates["bare DuckDB"] = bare_duckdb()
-    row("bare DuckDB, 1 process", f"{rates['bare DuckDB']:,.0f}")
+        rate, waited = best[name]
+        row(f"{name}, {PROCESSES} processes", f"{rate:,.0f}", f"{waited * 1000:,.0f} ms")
+    row("bare DuckDB, 1 process", f"{best['bare DuckDB'][0]:,.0f}")
     for name in ("sqlite", "bare DuckDB"):
-        row(f"karat over {name}", f"{rates['karat'] / rates[name]:.2f}")
+        row(f"karat over {name}", f"{best['karat'][0] / best[name][0]:.2f}")
+    row("karat, every run", ", ".join(f"{run['karat'][0]:,.0f}" for run in runs))

@@ -4,7 +4,14 @@ KaratError
 ├── InputError          something given to Karat does not fit: file, line, id, path, problem
 │   └── PolicyError     the same, in a policy
 ├── MissingExtraError   an optional package is not installed; names the command that adds it
-└── EncoderError        a text encoder was named and cannot be used
+├── EncoderError        a text encoder was named and cannot be used
+└── StoreError          the store cannot be opened, reached, read or written
+    ├── NotFoundError   what was named is not there, or not for this caller
+    ├── ConflictError   it does not go with what is there
+    ├── BoundaryError   the policy forbids it
+    └── TookTooLongError  a time limit passed
+
+Each has a code, which is what other programs get to see (NOTES.md, "Envelope").
 """
 
 from collections.abc import Sequence
@@ -14,6 +21,8 @@ from difflib import get_close_matches
 class KaratError(Exception):
     """Every error that Karat raises on purpose."""
 
+    code = "INTERNAL"
+
 
 class InputError(KaratError):
     """A value that does not fit, and where it stands.
@@ -22,6 +31,7 @@ class InputError(KaratError):
     a.jsonl:17: trace kp:trace:42: outcome: 1.7 is not between 0 and 1
     """
 
+    code = "VALIDATION_ERROR"
     noun = "trace"
 
     def __init__(
@@ -65,6 +75,8 @@ class InputError(KaratError):
 class PolicyError(InputError):
     """A policy that does not fit."""
 
+    code = "POLICY_INVALID"
+
 
 class MissingExtraError(KaratError):
     """An optional package is not installed."""
@@ -79,6 +91,30 @@ class EncoderError(KaratError):
 
 class StoreError(KaratError):
     """The store cannot be opened, reached, read or written."""
+
+
+class NotFoundError(StoreError):
+    """What was named is not there, or not for this caller."""
+
+    code = "NOT_FOUND"
+
+
+class ConflictError(StoreError):
+    """It does not go with what is there."""
+
+    code = "CONFLICT"
+
+
+class BoundaryError(StoreError):
+    """The policy forbids it."""
+
+    code = "BOUNDARY_DENIED"
+
+
+class TookTooLongError(StoreError):
+    """A time limit passed."""
+
+    code = "TIMEOUT"
 
 
 def printable(text: str) -> str:

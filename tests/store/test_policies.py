@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import StoreError
+from karat.errors import PolicyError
 from karat.policy import load_policy
 from karat.store import Store
 from karat.store.policies import PolicySet, SetPolicy, WhosePolicy, as_layers
@@ -47,16 +47,32 @@ def test_every_change_is_in_the_history_and_an_event(store: Store) -> None:
     store.close()
 
 
+def test_a_projects_change_is_an_event_that_names_it(store: Store) -> None:
+    done = put(store, "value: {gate: 0.1}", project="search")
+    events = store.sql("SELECT tenant, payload ->> 'project', payload ->> 'version' FROM events")
+    assert events == [["acme", "search", done.version]]
+    store.close()
+
+
+def test_the_version_follows_the_content_and_nothing_else(store: Store) -> None:
+    one, same = put(store, "value: {gate: 0.1}"), put(store, "value:\n  gate: 0.10  # a tenth", tenant="other")
+    assert one.version == same.version
+    assert one.id != same.id
+    assert put(store, "value: {gate: 0.2}").version != one.version
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("yaml", "error"),
     [
         ("value: {gaet: 0.1}", "tenant acme: value.gaet: unknown key; did you mean 'gate'?"),
         ("value: [", "tenant acme: not YAML"),
         ("- a", "a policy is a table of sections"),
+        ("value: {gate: 7}", "tenant acme: value.gate: 7 is not between 0 and 1"),
     ],
 )
 def test_what_is_no_policy_is_refused_and_not_kept(store: Store, yaml: str, error: str) -> None:
-    with pytest.raises(StoreError, match=error):
+    with pytest.raises(PolicyError, match=error):
         put(store, yaml)
-    assert store.sql("SELECT count(*) FROM policies") == [[0]]
+    assert store.sql("SELECT (SELECT count(*) FROM policies), (SELECT count(*) FROM events)") == [[0, 0]]
     store.close()

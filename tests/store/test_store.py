@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import msgspec
 import pytest
 
 from karat.errors import StoreError
-from karat.store import Store, find_store, writes
+from karat.store import Here, Store, find_store, writes
 from karat.store.paths import socket_path
 from karat.store.schema import VERSION, backup_path
 from karat.store.tables import AddEvent, EventAdded, Nothing, Query
 from karat.store.wire import Call
+from karat.store.writer import Write, Writer
 
 
 def add(store: Store, topic: str = "ingest", **more: Any) -> str:
@@ -83,11 +85,11 @@ class Picky(msgspec.Struct, frozen=True):
 
 
 @writes("test.picky", Picky, Picky)
-def picky(connection: Any, requests: Sequence[Picky]) -> list[Picky]:
+def picky(here: Here, requests: Sequence[Picky]) -> list[Picky]:
     for request in requests:
         if request.text == "bad":
             raise ValueError("bad is not wanted")
-        connection.execute("INSERT INTO labels (id) VALUES (?)", [request.text])
+        here.connection.execute("INSERT INTO labels (id) VALUES (?)", [request.text])
     return list(requests)
 
 
@@ -109,6 +111,31 @@ def test_a_bad_write_costs_only_itself(path: Path) -> None:
             thread.join()
         assert results == {"a": "ok", "b": "ok", "c": "ok", "bad": "test.picky: bad is not wanted"}
         assert store.sql("SELECT id FROM labels ORDER BY 1") == [["a"], ["b"], ["c"]]
+
+
+def test_a_database_that_breaks_is_opened_anew_and_the_write_is_applied_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = Writer._commit
+    breaks = ["before", "after"]
+
+    def breaking(self: Writer, batch: Sequence[Write]) -> None:
+        when = breaks.pop() if breaks else ""
+        if when == "before":
+            raise duckdb.FatalException("broken")
+        if when == "after":  # committed, and nobody was told
+            commit(self, [write._replace(done=Future()) for write in batch])
+            raise duckdb.FatalException("broken")
+        commit(self, batch)
+
+    with Store(path) as store:
+        store.sql("SELECT 1")  # a cursor that would keep the file open
+        monkeypatch.setattr(Writer, "_commit", breaking)
+        id_ = add(store)
+        assert breaks == []
+        assert store.sql("SELECT id FROM events") == [[id_]]
+        assert store.is_owner
+    assert not socket_path(path).exists()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +165,7 @@ def test_info_says_what_a_store_is_like(path: Path) -> None:
         info = store.call("store.info", Nothing())
         assert info.schema == VERSION
         assert info.tables["events"] == 1
-        assert {"decisions", "events", "labels", "meta", "policies", "requests", "scores", "traces"} == set(info.tables)
+        assert {"claims", "events", "labels", "meta", "policies", "requests", "scores"} <= set(info.tables)
 
 
 def test_a_file_of_a_newer_version_is_refused_in_one_line(path: Path) -> None:
@@ -199,6 +226,24 @@ def test_a_stale_socket_is_replaced(path: Path) -> None:
     with Store(path) as store:
         add(store)
         assert store.is_owner
+
+
+def test_a_listener_that_is_not_karats_is_named(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(socket_path(path)))
+        listener.listen()
+
+        def talk() -> None:
+            other, _ = listener.accept()
+            with other:
+                other.sendall(b"\x00\x00\x00\x05hello")
+                other.recv(1000)
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        with pytest.raises(StoreError, match="does not speak as Karat does"):
+            Store(path).sql("SELECT 1")
+        thread.join()
 
 
 def test_something_else_in_the_sockets_place_is_named_and_left_alone(path: Path) -> None:

@@ -21,6 +21,7 @@ BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "regex",
 MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
 BROKEN = 1
 STORE_SECONDS = 5.0
+CHECK_SECONDS = 600.0
 
 
 @click.command()
@@ -110,7 +111,7 @@ def _policy(policy: Policy, policy_file: Path | None) -> Finding:
 
 
 def _store(store_file: Path | None) -> Finding:
-    """Who owns the store, how large it is, and whether it can be read. One that is not there is not made."""
+    """Who owns the store, how large it is, and whether it is sound. One that is not there is not made."""
     from karat.store.tables import Nothing
 
     path = find_store(store_file)
@@ -119,13 +120,16 @@ def _store(store_file: Path | None) -> Finding:
     try:
         with Store(path, patience=STORE_SECONDS) as store:
             info = store.call("store.info", Nothing())
-            rows = ", ".join(f"{name} {count:,}" for name, count in info.tables.items() if count)
             owner = "nobody else" if store.is_owner else store.owner
+            store.patience = CHECK_SECONDS
+            checked = store.call("store.check", Nothing())
     except KaratError as error:
         return Finding("store", "broken", str(error), "stop the process that has it, or restore a backup")
-    return Finding(
-        "store", "ok", f"{path}: version {info.schema}, {info.size:,} bytes, owned by {owner}; {rows or 'empty'}"
-    )
+    about = f"{path}: version {info.schema}, DuckDB {info.duckdb}, {info.size:,} bytes, owned by {owner}"
+    if checked.problems:
+        return Finding("store", "broken", f"{about}; {'; '.join(checked.problems)}", "restore a backup")
+    rows = ", ".join(f"{name} {count:,}" for name, count in info.tables.items() if count)
+    return Finding("store", "ok", f"{about}; {checked.rows:,} rows read and sound: {rows}")
 
 
 def _show(findings: list[Finding]) -> None:
@@ -140,5 +144,6 @@ def _show(findings: list[Finding]) -> None:
                 [Text(*MARKS[f.state]), f.name, printable(f.found), Text(printable(f.advice), "yellow")]
                 for f in findings
             ],
+            folding=["found"],
         )
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -66,12 +66,22 @@ def _part_row(part: Part) -> tuple[RenderableType, ...]:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[RenderableType]], *, right: Iterable[str] = ()) -> Table:
-    """A plain table; the columns named in `right` hold numbers. Where the screen is narrow the last column folds."""
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[RenderableType]],
+    *,
+    right: Iterable[str] = (),
+    folding: Iterable[str] = (),
+) -> Table:
+    """A plain table; the columns named in `right` hold numbers.
+
+    Where the screen is narrow the last column folds, and those in `folding`.
+    """
     drawn = Table(box=None, pad_edge=False, header_style="bold")
+    folds = {columns[-1], *folding} if columns else set()
     for column in columns:
-        last = column == columns[-1]
-        drawn.add_column(column, justify="right" if column in set(right) else "left", no_wrap=not last, overflow="fold")
+        justify: JustifyMethod = "right" if column in set(right) else "left"
+        drawn.add_column(column, justify=justify, no_wrap=column not in folds, overflow="fold")
     for row in rows:
         drawn.add_row(*row)
     return drawn

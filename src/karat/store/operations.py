@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,9 +15,11 @@ from karat.store.schema import duckdb
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from karat.store.here import Here
+
 
 class Operation(NamedTuple):
-    """A named function: reads get a cursor and one request, writes a connection and all that are waiting."""
+    """A named function of where it runs and what is asked: writes get all requests that are waiting."""
 
     name: str
     request: type[msgspec.Struct]
@@ -29,9 +32,9 @@ _operations: dict[str, Operation] = {}
 
 
 def reads(name: str, request: type[Any], response: type[Any]) -> Callable[[Any], Any]:
-    """Register a function of (cursor, request) that changes nothing."""
+    """Register a function of (here, request) that changes nothing itself; `here.write` asks the writer to."""
 
-    def register(run: Callable[["DuckDBPyConnection", Any], Any]) -> Any:
+    def register(run: Callable[["Here", Any], Any]) -> Any:
         _operations[name] = Operation(name, request, response, run, writes=False)
         return run
 
@@ -39,9 +42,9 @@ def reads(name: str, request: type[Any], response: type[Any]) -> Callable[[Any],
 
 
 def writes(name: str, request: type[Any], response: type[Any]) -> Callable[[Any], Any]:
-    """Register a function of (connection, requests) that gives a response for each, all in one transaction."""
+    """Register a function of (here, requests) that gives a response for each, all in one transaction."""
 
-    def register(run: Callable[["DuckDBPyConnection", Sequence[Any]], Sequence[Any]]) -> Any:
+    def register(run: Callable[["Here", Sequence[Any]], Sequence[Any]]) -> Any:
         _operations[name] = Operation(name, request, response, run, writes=True)
         return run
 
@@ -55,6 +58,7 @@ def operation(name: str) -> Operation:
         with suppress(ModuleNotFoundError):
             if package == "store":
                 import_module("karat.store.policies")  # and with it the tables
+                import_module("karat.store.check")
             else:
                 import_module(f"karat.{package}.operations")
     if name not in _operations:
@@ -63,7 +67,7 @@ def operation(name: str) -> Operation:
 
 
 def insert_rows(connection: "DuckDBPyConnection", table: str, columns: dict[str, str], rows: Sequence[Any]) -> None:
-    """Many rows in one statement, as one JSON text. Columns are name to type; `MICROSECONDS` becomes a timestamp.
+    """Many rows in one statement, as one JSON text. Columns are name to type; a JSON column gets its text.
 
     DuckDB tries to import pandas for every single value that is bound, which costs 0.2 ms each where it is not
     installed; one text costs that once.
@@ -75,11 +79,14 @@ def insert_rows(connection: "DuckDBPyConnection", table: str, columns: dict[str,
 @cache
 def _insert_statement(table: str, columns: tuple[tuple[str, str], ...]) -> Any:
     """Parsed once: parsing took a third of a write."""
-    in_json = {"MICROSECONDS": "BIGINT", "JSON": "VARCHAR"}
-    shape = msgspec.json.encode([{name: in_json.get(type_, type_) for name, type_ in columns}]).decode()
-    chosen = ", ".join(f"make_timestamp({n})" if t == "MICROSECONDS" else f"{n}::{t}" for n, t in columns)
+    shape = msgspec.json.encode([{name: "VARCHAR" if type_ == "JSON" else type_ for name, type_ in columns}]).decode()
     (statement,) = duckdb().extract_statements(
-        f"INSERT INTO {table} ({', '.join(name for name, _ in columns)}) SELECT {chosen} "  # noqa: S608 - names are ours
-        f"FROM (SELECT unnest(from_json(?::JSON, '{shape}'), recursive := true))"
+        f"INSERT INTO {table} ({', '.join(name for name, _ in columns)}) "
+        f"SELECT unnest(from_json_strict(?, '{shape}'), max_depth := 2)"
     )
     return statement
+
+
+def utc_now() -> datetime:
+    """As the store keeps times: UTC, without saying so in each."""
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -4,16 +4,20 @@ import os
 import socket
 import stat
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import msgspec
 
 from karat.errors import KaratError, StoreError
-from karat.store.operations import operation
+from karat.store.here import Here
+from karat.store.operations import Operation, operation
 from karat.store.paths import socket_path
-from karat.store.schema import VERSION, open_database
+from karat.store.schema import VERSION, duckdb, open_database, reason
 from karat.store.wire import (
     PROTOCOL,
     Answer,
@@ -40,12 +44,17 @@ class Owner:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection: DuckDBPyConnection = open_database(path)
-        self._writer = Writer(self._connection.cursor())
-        self._local = threading.local()
+        self._state: dict[str, Any] = {}
+        self._asides: dict[str, threading.Thread] = {}
+        self._writer = Writer(
+            self._connection.cursor(), path, lambda connection: Here(connection, self._state, self), self._broken
+        )
+        self._idle: list[DuckDBPyConnection] = []
         self._clients: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
         self._closing = False
+        self._closed = threading.Event()
         try:
             self._socket_path = socket_path(path)
             self._listener = _listen(self._socket_path)
@@ -61,26 +70,57 @@ class Owner:
             found = operation(call.operation)
             request = msgspec.msgpack.decode(call.request, type=found.request)
             if found.writes:
-                response = self._writer.submit(found, request, call.id, repeated=call.repeated).result()
+                response = self.submit(found, request, call.id, repeated=call.repeated).result()
             else:
-                response = found.run(self._cursor(), request)
+                with self._cursor() as cursor:
+                    here = Here(cursor, self._state, self, call.id, repeated=call.repeated)
+                    response = found.run(here, request)
             return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
         except GoneError:
             raise
         except msgspec.ValidationError as error:
             return Answer(code="VALIDATION_ERROR", message=f"{call.operation}: {error}")
         except KaratError as error:
-            return Answer(code="VALIDATION_ERROR", message=str(error))
+            return Answer(code=error.code, message=str(error))
+        except (duckdb().FatalException, duckdb().ConnectionException) as error:
+            self._broken()
+            raise GoneError(reason(error)) from None
+        except duckdb().Error as error:
+            return Answer(code="INTERNAL", message=f"{self.path}: {call.operation}: {reason(error)}")
         except Exception as error:
             return Answer(code="INTERNAL", message=f"{call.operation}: {str(error).partition(chr(10))[0]}")
+
+    def submit(self, operation: Operation, request: Any, id_: str, *, repeated: bool) -> "Future[Any]":
+        """Queue a write."""
+        return self._writer.submit(operation, request, id_, repeated=repeated)
+
+    def aside(self, name: str, work: Callable[[Here], None]) -> None:
+        """Run work beside the calls; not if work of that name is running, or the owner is closing."""
+
+        def run() -> None:
+            with self._cursor() as cursor, suppress(Exception):
+                work(Here(cursor, self._state, self, uuid4().hex))
+            with self._lock:
+                del self._asides[name]
+
+        with self._lock:
+            if name not in self._asides and not self._closing:
+                self._asides[name] = threading.Thread(target=run, name=f"karat-{name}", daemon=True)
+                self._asides[name].start()
+
+    @property
+    def closing(self) -> bool:
+        """Whether this owner takes no more calls."""
+        return self._closing
 
     def close(self) -> None:
         """Answer what has been taken, then let go of the file."""
         with self._lock:
-            if self._closing:
-                return
-            self._closing = True
-            clients, threads = list(self._clients), list(self._threads)
+            first, self._closing = not self._closing, True
+            clients, threads = list(self._clients), [*self._threads, *self._asides.values()]
+        if not first:
+            self._closed.wait()
+            return
         with suppress(OSError):
             self._socket_path.unlink()
         # Closing a socket does not wake a thread that waits in accept; shutting it down does.
@@ -94,14 +134,34 @@ class Owner:
             if thread is not threading.current_thread():
                 thread.join(timeout=GREETING_SECONDS)
         self._writer.close()
+        self._drop_cursors()
         self._connection.close()
+        self._closed.set()
 
-    def _cursor(self) -> "DuckDBPyConnection":
-        """A cursor for each thread that reads."""
-        if not hasattr(self._local, "cursor"):
-            self._local.cursor = self._connection.cursor()
-        cursor: DuckDBPyConnection = self._local.cursor
-        return cursor
+    def _broken(self) -> None:
+        """The database must be opened anew. The writer's thread may call this, and closing waits for that one."""
+        threading.Thread(target=self.close, name="karat-store-close", daemon=True).start()
+
+    @contextmanager
+    def _cursor(self) -> Iterator["DuckDBPyConnection"]:
+        """A cursor that no other thread uses. DuckDB keeps the file open as long as there is one."""
+        try:
+            cursor = self._idle.pop()
+        except IndexError:
+            cursor = self._connection.cursor()
+        try:
+            yield cursor
+        finally:
+            self._idle.append(cursor)
+            if self._closing:
+                self._drop_cursors()
+
+    def _drop_cursors(self) -> None:
+        while True:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
 
     def _accept(self) -> None:
         while True:

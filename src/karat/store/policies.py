@@ -1,7 +1,6 @@
 """Policies of tenants and projects: YAML texts with a history, each change an event."""
 
 from collections.abc import Sequence
-from time import time_ns
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -9,16 +8,16 @@ import yaml
 
 from karat.errors import InputError, PolicyError
 from karat.policy import Layer, resolve
-from karat.store.operations import insert_rows, reads, writes
+from karat.store.operations import insert_rows, reads, utc_now, writes
 from karat.store.tables import AddEvent, add_event, new_id
 from karat.yamlfile import parse_yaml
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from karat.store.here import Here
 
 POLICY_COLUMNS = {
     "id": "VARCHAR",
-    "ts": "MICROSECONDS",
+    "ts": "TIMESTAMP",
     "tenant": "VARCHAR",
     "project": "VARCHAR",
     "yaml": "VARCHAR",
@@ -82,9 +81,9 @@ def layer(text: str, origin: str) -> Layer:
 
 
 @writes("store.set_policy", SetPolicy, PolicySet)
-def set_policy(connection: "DuckDBPyConnection", requests: Sequence[SetPolicy]) -> list[PolicySet]:
+def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
     """Check each policy, keep it, and tell of it by an event."""
-    now = time_ns() // 1000
+    now = utc_now()
     done: list[PolicySet] = []
     rows: list[dict[str, Any]] = []
     for request in requests:
@@ -92,21 +91,23 @@ def set_policy(connection: "DuckDBPyConnection", requests: Sequence[SetPolicy]) 
         version = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
         done.append(PolicySet(new_id("pol"), version))
         rows.append({**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version})
-    insert_rows(connection, "policies", POLICY_COLUMNS, rows)
+    insert_rows(here.connection, "policies", POLICY_COLUMNS, rows)
     add_event(
-        connection,
+        here,
         [
             AddEvent("policy", {"id": row["id"], "project": row["project"], "version": row["version"]}, row["tenant"])
             for row in rows
         ],
     )
+    # What was resolved with the policies of before is stale.
+    here.after_commit(lambda: here.state.update(policy_changes=here.state.get("policy_changes", 0) + 1))
     return done
 
 
 @reads("store.policy_history", WhosePolicy, PolicyChanges)
-def policy_history(cursor: "DuckDBPyConnection", request: WhosePolicy) -> PolicyChanges:
+def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What a tenant's or a project's policy was, and since when."""
-    found = cursor.execute(
+    found = here.connection.execute(
         "SELECT id, ts::TEXT, tenant, project, version, actor, yaml FROM policies "
         "WHERE tenant = ? AND project IS NOT DISTINCT FROM ? ORDER BY ts DESC, rowid DESC",
         [request.tenant, request.project],
@@ -115,10 +116,10 @@ def policy_history(cursor: "DuckDBPyConnection", request: WhosePolicy) -> Policy
 
 
 @reads("store.policy_layers", WhosePolicy, PolicyChanges)
-def policy_layers(cursor: "DuckDBPyConnection", request: WhosePolicy) -> PolicyChanges:
+def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What is in force: the tenant's newest policy, then the project's."""
     whose = [WhosePolicy(request.tenant)] + ([request] if request.project is not None else [])
-    newest = [policy_history(cursor, one).changes[:1] for one in whose]
+    newest = [policy_history(here, one).changes[:1] for one in whose]
     return PolicyChanges([change for changes in newest for change in changes])
 
 

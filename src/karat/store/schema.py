@@ -1,6 +1,8 @@
 """What is in the file, by version: forward only, with a backup before each step up."""
 
+import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +25,35 @@ MIGRATIONS = (
     CREATE TABLE traces (id TEXT, ts TIMESTAMP, tenant TEXT, project TEXT, body JSON);
     CREATE TABLE requests (id TEXT PRIMARY KEY, operation TEXT, response TEXT, ts TIMESTAMP);
     """,
+    """
+    CREATE TABLE claims (
+        id TEXT PRIMARY KEY, tenant TEXT, project TEXT, session TEXT, text TEXT, normalized_text TEXT, kind TEXT,
+        scope TEXT, boundary_class TEXT, content_hash TEXT, utility DOUBLE DEFAULT 0, utility_at TIMESTAMP,
+        confidence DOUBLE DEFAULT 0.5, quality DOUBLE, quality_at TIMESTAMP, created_at TIMESTAMP, updated_at TIMESTAMP,
+        merged_into TEXT, provenance JSON
+    );
+    CREATE TABLE claim_vectors (claim_id TEXT, embedding FLOAT[384], model TEXT);
+    CREATE TABLE active_contexts (
+        id TEXT, tenant TEXT, project TEXT, session TEXT, scope TEXT, created_at TIMESTAMP, expires_at TIMESTAMP,
+        policy_version TEXT, provenance JSON
+    );
+    CREATE TABLE active_context_items (ac_id TEXT, claim_id TEXT, rank INTEGER, score DOUBLE, features JSON);
+    CREATE TABLE feedbacks (
+        id TEXT, ts TIMESTAMP, tenant TEXT, claim_id TEXT, signal TEXT, actor TEXT, note TEXT, context_id TEXT,
+        body JSON, undone_at TIMESTAMP
+    );
+    CREATE TABLE entities (id TEXT, tenant TEXT, type TEXT, name TEXT);
+    CREATE TABLE claim_entities (claim_id TEXT, entity_id TEXT);
+    CREATE TABLE relations (id TEXT, ts TIMESTAMP, tenant TEXT, source_id TEXT, target_id TEXT, kind TEXT);
+    CREATE MACRO cos_sim(a, b) AS list_cosine_similarity(a, b);
+    CREATE MACRO norm_cos(sim) AS least(greatest((sim + 1) / 2, 0), 1);
+    CREATE MACRO recency_decay(ts, half_life_days, moment := now()::TIMESTAMP) AS
+        exp(-ln(2) * greatest(epoch(moment) - epoch(ts), 0) / 86400 / half_life_days);
+    """,
 )
 VERSION = len(MIGRATIONS)
+LOG_HEAD = bytes.fromhex("640062")  # of every log that DuckDB 1.5 writes: a field and its type
+FORGET_REQUESTS = "DELETE FROM requests WHERE ts < now()::TIMESTAMP - INTERVAL 1 DAY"
 
 
 def duckdb() -> Any:
@@ -38,8 +67,9 @@ def duckdb() -> Any:
 
 def open_database(path: Path) -> "DuckDBPyConnection":
     """The file, made or brought up to this version. Whoever opens it owns it; duckdb.IOException if another does."""
-    connection: DuckDBPyConnection = duckdb().connect(str(path))
+    connection = _connect(path)
     try:
+        _check_log(path)
         found = _version(connection)
         if found > VERSION:
             raise StoreError(f"{path} is of version {found}, and this Karat knows {VERSION}: upgrade Karat to use it")
@@ -47,14 +77,45 @@ def open_database(path: Path) -> "DuckDBPyConnection":
             connection.close()
             # The file is closed for this: reading it through another handle would let go of its lock.
             shutil.copy2(path, backup_path(path, found))
-            connection = duckdb().connect(str(path))
+            connection = _connect(path)
         for version in range(found, VERSION):
             _step(connection, version)
-        connection.execute("DELETE FROM requests WHERE ts < now()::TIMESTAMP - INTERVAL 1 DAY")
+        with suppress(duckdb().Error):  # a full disk: what is there can still be read
+            connection.execute(FORGET_REQUESTS)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _connect(path: Path) -> "DuckDBPyConnection":
+    """Open the file. The writer decides when the log is moved into it, so DuckDB's own limit is out of reach.
+
+    One thread: waking the others for a few rows costs a quarter of a write, and a query of another process should not
+    take every core of the one that happens to own the file.
+    """
+    settings = {"threads": 1, "checkpoint_threshold": "1TB"}
+    connection: DuckDBPyConnection = duckdb().connect(str(path), config=settings)
+    return connection
+
+
+def log_path(path: Path) -> Path:
+    """Where DuckDB keeps what is committed and not yet in the file."""
+    return path.with_name(f"{path.name}.wal")
+
+
+def _check_log(path: Path) -> None:
+    """DuckDB takes a log whose first bytes are damaged for none, and writes over it: what it holds would be lost."""
+    with suppress(FileNotFoundError), log_path(path).open("rb") as log:
+        head = log.read(len(LOG_HEAD))
+        # Zeros are what a power cut leaves of a log that was never synced.
+        if any(head) and head != LOG_HEAD[: len(head)]:
+            raise StoreError(f"{log_path(path)} is damaged, and may hold writes; restore it, or move it away")
+
+
+def reason(error: Exception) -> str:
+    """Why DuckDB did not do it: the first line of its message, without the kind of error."""
+    return re.sub(r"^(?:[\w ]+ Error: )?(?:Failed to commit: )?", "", str(error).partition("\n")[0])
 
 
 def backup_path(path: Path, version: int) -> Path:

@@ -13,12 +13,20 @@ from uuid import uuid4
 
 import msgspec
 
-from karat.errors import StoreError
+from karat.errors import (
+    BoundaryError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    PolicyError,
+    StoreError,
+    TookTooLongError,
+)
 from karat.forks import after_fork
 from karat.store.operations import operation
 from karat.store.owner import Owner
 from karat.store.paths import find_store, socket_path
-from karat.store.schema import VERSION, duckdb
+from karat.store.schema import VERSION, duckdb, reason
 from karat.store.wire import Answer, Call, GoneError, Hello, hello, receive, send
 
 PATIENCE_SECONDS = 15.0
@@ -37,6 +45,9 @@ class _Link:
             self.channel.connect(str(path))
             send(self.channel, hello(VERSION))
             self.owner = msgspec.msgpack.decode(receive(self.channel), type=Hello)
+        except msgspec.MsgspecError:
+            self.channel.close()
+            raise StoreError(f"{path}: who listens there does not speak as Karat does; stop it") from None
         except BaseException:
             self.channel.close()
             raise
@@ -55,6 +66,12 @@ class _Link:
     def close(self) -> None:
         self.channel.close()
 
+
+# What the owner refused is the same error here.
+_ERRORS = {
+    error.code: error
+    for error in (InputError, PolicyError, NotFoundError, ConflictError, BoundaryError, TookTooLongError)
+}
 
 # One owner per file and process, however many Stores there are.
 _owners: dict[Path, Owner] = {}
@@ -109,7 +126,7 @@ class Store:
         call = Call(name, msgspec.Raw(msgspec.msgpack.encode(request)), uuid4().hex)
         answer = self._answered(call)
         if answer.code:
-            raise StoreError(answer.message)
+            raise _ERRORS.get(answer.code, StoreError)(answer.message)
         return msgspec.msgpack.decode(answer.response, type=found.response)
 
     def sql(self, query: str, limit: int = 1000) -> list[list[Any]]:
@@ -139,7 +156,7 @@ class Store:
             self._uses_owner = False
             _users[self._real] -= 1
             last = not _users[self._real]
-            owner = _owners.pop(self._real) if last else None
+            owner = _owners.pop(self._real, None) if last else None
         if owner is not None:
             owner.close()
 
@@ -206,6 +223,8 @@ class Store:
     def _own(self) -> str:
         """Open the file in this process, if nobody else has it; else who does, as far as the system tells."""
         with self._lock, _owners_lock:
+            if self._real in _owners and _owners[self._real].closing:  # its database broke, and is opened anew
+                _owners.pop(self._real).close()
             if self._real not in _owners:
                 try:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -214,12 +233,13 @@ class Store:
                     holder = _holder(error)
                     if holder:
                         return holder
-                    raise StoreError(f"{self.path} cannot be opened: {_short(error)}") from None
+                    raise StoreError(f"{self.path} cannot be opened: {reason(error)}") from None
                 except OSError as error:
                     raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
                 except duckdb().Error as error:
-                    raise StoreError(f"{self.path} cannot be read; is it damaged? {_short(error)}") from None
-            _users[self._real] = _users.get(self._real, 0) + 1
+                    raise StoreError(f"{self.path} cannot be read; is it damaged? {reason(error)}") from None
+            if not self._uses_owner:
+                _users[self._real] = _users.get(self._real, 0) + 1
             self._uses_owner = True
         return ""
 
@@ -235,10 +255,6 @@ def _holder(error: Exception) -> str:
     if found:
         return f"process {found[2]} ({Path(found[1]).name})"
     return "another process" if "Could not set lock" in str(error) else ""
-
-
-def _short(error: Exception) -> str:
-    return str(error).partition("\n")[0].removeprefix("IO Error: ")
 
 
 def close_all() -> None:

@@ -1,23 +1,23 @@
 """The store's own operations: events, read-only SQL, and what the file is like."""
 
 from collections.abc import Sequence
-from time import time_ns
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
 import msgspec
 
 from karat.errors import StoreError
-from karat.store.operations import insert_rows, reads, writes
-from karat.store.schema import VERSION, duckdb
+from karat.store.operations import insert_rows, reads, utc_now, writes
+from karat.store.schema import VERSION, duckdb, reason
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from karat.store.here import Here
 
 TOPICS = ("ingest", "search", "activate", "search_fallback", "critic", "policy", "benchmark", "schema")
 EVENT_COLUMNS = {
     "id": "VARCHAR",
-    "ts": "MICROSECONDS",
+    "ts": "TIMESTAMP",
     "tenant": "VARCHAR",
     "topic": "VARCHAR",
     "payload": "JSON",
@@ -48,9 +48,9 @@ def new_id(prefix: str) -> str:
 
 
 @writes("store.add_event", AddEvent, EventAdded)
-def add_event(connection: "DuckDBPyConnection", requests: Sequence[AddEvent]) -> list[EventAdded]:
+def add_event(here: "Here", requests: Sequence[AddEvent]) -> list[EventAdded]:
     """Keep events."""
-    now = time_ns() // 1000
+    now = utc_now()
     ids = [new_id("evt") for _ in requests]
     rows = [
         {
@@ -64,7 +64,7 @@ def add_event(connection: "DuckDBPyConnection", requests: Sequence[AddEvent]) ->
         }
         for id_, event in zip(ids, requests, strict=True)
     ]
-    insert_rows(connection, "events", EVENT_COLUMNS, rows)
+    insert_rows(here.connection, "events", EVENT_COLUMNS, rows)
     return [EventAdded(id_) for id_ in ids]
 
 
@@ -85,13 +85,13 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 @reads("store.sql", Query, Rows)
-def run_sql(cursor: "DuckDBPyConnection", request: Query) -> Rows:
+def run_sql(here: "Here", request: Query) -> Rows:
     """A SELECT over the whole store. It sees one state of it, and can change nothing."""
-    module = duckdb()
+    module, cursor = duckdb(), here.connection
     try:
         statements = module.extract_statements(request.sql)
     except module.Error as error:
-        raise StoreError(f"not SQL: {str(error).partition(chr(10))[0]}") from None
+        raise StoreError(f"not SQL: {reason(error)}") from None
     if len(statements) != 1 or statements[0].type not in (module.StatementType.SELECT, module.StatementType.EXPLAIN):
         raise StoreError("only one SELECT at a time; the store is changed by its operations")
     cursor.execute("BEGIN TRANSACTION READ ONLY")
@@ -100,10 +100,13 @@ def run_sql(cursor: "DuckDBPyConnection", request: Query) -> Rows:
         columns = [name for name, *_ in cursor.description or ()]
         skipped = cursor.fetchmany(request.offset) if request.offset else []
         rows = cursor.fetchmany(request.limit + 1) if len(skipped) == request.offset else []
+    except (module.IOException, module.FatalException):
+        raise  # the file's fault, not the query's
     except module.Error as error:
-        raise StoreError(str(error).partition("\n")[0]) from None
+        raise StoreError(reason(error)) from None
     finally:
-        cursor.execute("ROLLBACK")
+        with suppress(module.Error):
+            cursor.execute("ROLLBACK")
     shown = [[_plain(value) for value in row] for row in rows[: request.limit]]
     return Rows(columns, shown, more=len(rows) > request.limit)
 
@@ -127,13 +130,15 @@ class Info(msgspec.Struct, frozen=True):
     """What a store is like."""
 
     schema: int
+    duckdb: str
     tables: dict[str, int]
     size: int
 
 
 @reads("store.info", Nothing, Info)
-def info(cursor: "DuckDBPyConnection", _: Nothing) -> Info:
-    """Version, rows by table, and bytes."""
+def info(here: "Here", _: Nothing) -> Info:
+    """Versions, rows by table, and bytes."""
+    cursor = here.connection
     names = cursor.execute("SELECT table_name, estimated_size FROM duckdb_tables() ORDER BY 1").fetchall()
     size = cursor.execute("SELECT sum(total_blocks * block_size) FROM pragma_database_size()").fetchone()
-    return Info(VERSION, dict(names), int(size[0] or 0) if size else 0)
+    return Info(VERSION, duckdb().__version__, dict(names), int(size[0] or 0) if size else 0)
