@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         scorer,
         weighted_average,
     )
+    from karat.memory import Memory
     from karat.policy import Policy, ScoringWeights, load_policy
     from karat.score import Part, Rule, Score
     from karat.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl
@@ -44,6 +45,7 @@ _HOMES = {
         "scorer",
         "weighted_average",
     ),
+    "karat.memory": ("Memory",),
     "karat.policy": ("Policy", "ScoringWeights", "load_policy"),
     "karat.score": ("Part", "Rule", "Score"),
     "karat.trace": ("ReasoningTrace", "TraceValuer", "VectorCache", "evaluate_value", "read_jsonl"),
@@ -54,6 +56,7 @@ __all__ = [
     "Evaluator",
     "InputError",
     "KaratError",
+    "Memory",
     "Part",
     "Policy",
     "PolicyError",

@@ -14,6 +14,8 @@ COMMANDS = {
     "demo": "karat.cli.demo:demo",
     "value": "karat.cli.value:value",
     "eval": "karat.cli.eval:eval_",
+    "memory": "karat.cli.memory:memory",
+    "redact": "karat.cli.redact:redact",
     "policy": "karat.cli.policy:policy",
     "doctor": "karat.cli.doctor:doctor",
 }

@@ -1,10 +1,13 @@
-"""karat demo: Karat at work on sample traces."""
+"""karat demo: Karat at work on samples."""
 
 from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
 
 import click
+import msgspec
 
 from karat.cli._common import complain, show
 from karat.cli.value import explanation, summary_view
@@ -12,18 +15,20 @@ from karat.embed import find_encoder
 from karat.evals import CaseFile, Evaluator, OutputFile, diagnose
 from karat.evals.summary import RunSummary
 from karat.policy import Policy, load_policy
-from karat.samples import CASES, OUTPUTS, TRACES
+from karat.samples import CASES, CLAIMS, OUTPUTS, TRACES
 from karat.trace.batch import Summary, value_stream
 from karat.trace.readers import BadRow
 from karat.trace.value import TraceValuer
 
 EXPLAINED = "kp:trace:customer_service-0003"
 EXPLAINED_CASE = "minutes-delete-001"
+QUESTION = "how do I cancel a subscription?"
+QUESTION_JA = "返金は誰が承認する？"
 
 
 @click.command()
 def demo() -> None:
-    """Values sample traces and judges sample outputs (English and Japanese, some bad), and explains one of each.
+    """Values traces, judges outputs and recalls claims, all samples in English and Japanese; explains one of each.
 
     \b
     Examples:
@@ -52,8 +57,24 @@ def demo() -> None:
         show(Rule("And why? One of them in full"), *explanation(explained), "")
     show(Rule("Is the output right? Golden cases against outputs"))
     _judge_outputs(policy)
+    show(Rule("What should it recall now? A few claims, one question"))
+    _recall(policy)
     name = encoder.model_id if encoder else "none ('karat doctor' shows how to add one)"
     show(Text(f"done in {perf_counter() - start:.1f} s, encoder: {name}", "dim"))
+
+
+def _recall(policy: Policy) -> None:
+    from karat.cli.memory import recall_view
+    from karat.memory import Memory
+
+    with TemporaryDirectory() as folder, Memory(Path(folder) / "demo.duckdb", policy=policy) as memory:
+        with CLAIMS.open("rb") as file:
+            added = memory.import_(map(msgspec.json.decode, file))
+        cut = sum(sum(one.redacted.values()) for one in added)
+        show(f"{len(added)} claims remembered; {cut} pieces of personal data were cut before they were kept", "")
+        found = memory.search(QUESTION, k=4)
+        show(f"karat memory search {QUESTION!r}", *recall_view(found), "")
+        show(*recall_view(memory.search(QUESTION_JA, k=1), explain=True), "")
 
 
 def _judge_outputs(policy: Policy) -> None:

@@ -38,9 +38,13 @@ class Encoder:
         folder: str | os.PathLike[str] | Callable[[], Path],
         settings: Embed = DEFAULTS,
         cache: Cache | None = None,
+        *,
+        remember: bool = True,
     ) -> None:
+        """`remember=False` keeps no vectors in the cache, only what is known of the model's files."""
         self.settings = settings
         self.cache = cache
+        self._vectors = cache if remember else None
         self._locate = folder if callable(folder) else lambda: Path(folder).expanduser()
         self._located: Path | None = None
         self._recipe: Once[Recipe] = Once(lambda: read_recipe(self._folder(), settings))
@@ -131,12 +135,12 @@ class Encoder:
         return normalize(vectors) if recipe.normalize else vectors
 
     def _kept(self, texts: Sequence[str]) -> dict[str, "NDArray[np.float32]"]:
-        if not self.cache or not texts:
+        if not self._vectors or not texts:
             return {}
         import numpy as np
 
         keys = {text: content_key(self.model_id, text) for text in texts}
-        found = self.cache.get(keys.values())
+        found = self._vectors.get(keys.values())
         size = self.dimensions * 4
         return {
             text: np.frombuffer(found[key], dtype="<f4")
@@ -145,8 +149,8 @@ class Encoder:
         }
 
     def _keep(self, vectors: dict[str, "NDArray[np.float32]"]) -> None:
-        if self.cache:
-            self.cache.put(
+        if self._vectors:
+            self._vectors.put(
                 {
                     content_key(self.model_id, text): vector.astype("<f4", copy=False).tobytes()
                     for text, vector in vectors.items()

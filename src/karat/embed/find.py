@@ -17,27 +17,30 @@ BUILDER = ("onnx", "safetensors")
 """What preparing MiniLM needs besides."""
 
 
-def find_encoder(settings: Embed = DEFAULTS, cache: Cache | Literal["default"] | None = "default") -> Encoder | None:
+def find_encoder(
+    settings: Embed = DEFAULTS, cache: Cache | Literal["default"] | None = "default", *, remember: bool = True
+) -> Encoder | None:
     """The encoder that the policy names, ready to be used; None where it names none, or says auto and none is there.
 
-    Vectors are kept in `cache`: the user's own unless another is given, and nowhere if it is None.
+    Vectors are kept in `cache`, the user's own unless another is given; nowhere if it is None or `remember` is false.
     """
     cache = Cache() if cache == "default" else cache
     match settings.model:
         case "none":
             return None
         case "auto":
-            return None if missing_packages(RUNTIME + BUILDER) or not weights_folder() else _minilm(settings, cache)
+            there = not missing_packages(RUNTIME + BUILDER) and weights_folder()
+            return _minilm(settings, cache, remember) if there else None
         case "minilm":
             _need(RUNTIME + BUILDER)
             if not weights_folder():
                 raise EncoderError(f"MiniLM is not installed: {INSTALL}")
-            return _minilm(settings, cache)
+            return _minilm(settings, cache, remember)
         case name:
             folder = named_folder(name)
             model_file(folder)
             _need(RUNTIME)
-            return Encoder(folder, settings, cache)
+            return Encoder(folder, settings, cache, remember=remember)
 
 
 def named_folder(name: str) -> Path:
@@ -62,5 +65,5 @@ def _need(packages: tuple[str, ...]) -> None:
         raise MissingExtraError("a text encoder", "embed")
 
 
-def _minilm(settings: Embed, cache: Cache | None) -> Encoder:
-    return Encoder(lambda: prepare(cache), settings, cache)
+def _minilm(settings: Embed, cache: Cache | None, remember: bool) -> Encoder:
+    return Encoder(lambda: prepare(cache), settings, cache, remember=remember)

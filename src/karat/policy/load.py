@@ -10,6 +10,7 @@ import yaml
 
 from karat.check import Problem, join, problems
 from karat.errors import InputError, PolicyError
+from karat.policy import boundary, redact
 from karat.policy.model import Policy
 from karat.yamlfile import parse_yaml, read_yaml
 
@@ -23,6 +24,8 @@ class Layer(NamedTuple):
 
     origin: str
     values: Mapping[str, Any]
+    may_relax: bool = False
+    """Whether it may make `boundary` and `redact` less strict: the policy file may, and nobody above it."""
 
 
 def load_policy(
@@ -79,7 +82,7 @@ def read_file(path: Path) -> Layer:
         values = {}
     if not isinstance(values, dict):
         raise PolicyError("a policy is a table of sections, such as 'value:'", file=str(path))
-    return Layer(str(path), values)
+    return Layer(str(path), values, may_relax=True)
 
 
 def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
@@ -99,16 +102,28 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
 
 def resolve(layers: Iterable[Layer]) -> Policy:
     """Built-in policy plus the layers, checked. Every problem is reported, each naming who said it."""
-    layers = [Layer(layer.origin, _plain(layer)) for layer in layers]
+    layers = [layer._replace(values=_plain(layer)) for layer in layers]
     merged: dict[str, Any] = msgspec.to_builtins(Policy())
     for layer in layers:
-        merge(merged, layer.values)
+        _lay(merged, layer)
     faults = problems(merged, Policy)
     if faults:
         lines = [f"{blame(fault, layers)}: {fault}" for fault in faults]
         first = faults[0]
         raise PolicyError(first.message, file=blame(first, layers), path=first.path, more=lines[1:])
     return msgspec.convert(merged, Policy)
+
+
+_TIGHTEN = {"boundary": boundary.tighten, "redact": redact.tighten}
+
+
+def _lay(merged: dict[str, Any], layer: Layer) -> None:
+    said = dict(layer.values)
+    if not layer.may_relax:
+        for section, tighten in _TIGHTEN.items():
+            if isinstance(said.get(section), Mapping) and isinstance(merged[section], dict):
+                tighten(merged[section], said.pop(section))
+    merge(merged, said)
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:

@@ -8,8 +8,11 @@ import msgspec
 
 from karat.check import json_schema
 from karat.policy._fields import Section
+from karat.policy.boundary import Boundary
 from karat.policy.embed import Embed
 from karat.policy.evals import Evals
+from karat.policy.redact import Redact
+from karat.policy.retrieval import Retrieval
 from karat.policy.value import Value
 
 
@@ -22,6 +25,9 @@ class Policy(Section, frozen=True, kw_only=True):
 
     value: Value = Value()
     evals: Evals = Evals()
+    retrieval: Retrieval = Retrieval()
+    boundary: Boundary = Boundary()
+    redact: Redact = Redact()
     embed: Embed = Embed()
 
     def version(self, section: str) -> str:
@@ -33,7 +39,7 @@ class Policy(Section, frozen=True, kw_only=True):
         return section_version(getattr(self, section))
 
 
-def section_version(section: Value | Evals | Embed) -> str:
+def section_version(section: Section) -> str:
     """Label and hash: `2026-q4+1f0c9a3b22de`, or the hash alone."""
     content = msgspec.to_builtins(section)
     label = content.pop("version")

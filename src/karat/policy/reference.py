@@ -46,7 +46,7 @@ def _walk(value: Any, info: inspect.Type, path: str, why: str, unit: str = "") -
         case inspect.Metadata():
             text = (info.extra_json_schema or {}).get("description", why)
             yield from _walk(value, info.type, path, text, (info.extra or {}).get("unit", unit))
-        case inspect.StructType():
+        case inspect.StructType() if value is not None:
             for field in info.fields:
                 yield from _walk(value[field.encode_name], field.type, join(path, field.name), "")
         case inspect.DictType() if isinstance(value, Mapping) and value:

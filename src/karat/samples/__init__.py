@@ -1,4 +1,4 @@
-"""Something to try Karat on, English and Japanese, some of it bad on purpose: traces, golden cases, outputs."""
+"""Something to try Karat on, English and Japanese, some of it bad on purpose: traces, golden cases, outputs, claims."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ from karat.trace.model import ReasoningTrace
 TRACES = Path(__file__).with_name("traces.jsonl")
 CASES = Path(__file__).with_name("cases.yaml")
 OUTPUTS = Path(__file__).with_name("outputs.jsonl")
+CLAIMS = Path(__file__).with_name("claims.jsonl")
 
 
 def sample_trace() -> ReasoningTrace:

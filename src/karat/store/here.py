@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Protocol
+from uuid import uuid4
 
 from karat.store.operations import Operation, operation
 
@@ -17,7 +18,9 @@ class Host(Protocol):
     def closing(self) -> bool:
         """Whether it is about to go."""
 
-    def submit(self, operation: Operation, request: Any, id_: str, *, repeated: bool) -> "Future[Any]":
+    def submit(
+        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+    ) -> "Future[Any]":
         """Queue a write."""
 
     def aside(self, name: str, work: "Callable[[Here], None]") -> None:
@@ -53,16 +56,13 @@ class Here:
 
     def write(self, name: str, request: Any) -> Any:
         """Have the writer do a write operation; its response comes when it is durable."""
-        return self._submit(name, request).result()
+        self._writes += 1
+        id_ = f"{self.id}/{self._writes}"
+        return self._host.submit(operation(name), request, id_, repeated=self._repeated).result()
 
     def later(self, name: str, request: Any) -> None:
         """The same without waiting: for what may be lost with the process, such as an event about a search."""
-        self._submit(name, request)
-
-    def _submit(self, name: str, request: Any) -> "Future[Any]":
-        self._writes += 1
-        id_ = f"{self.id}/{self._writes}"
-        return self._host.submit(operation(name), request, id_, repeated=self._repeated)
+        self._host.submit(operation(name), request, uuid4().hex, waited=False)
 
     def after_commit(self, work: Callable[[], None]) -> None:
         """In a write: run this when it is durable, before anybody is told. It is dropped if the write fails."""

@@ -26,6 +26,8 @@ class Operation(NamedTuple):
     response: type[msgspec.Struct]
     run: Callable[..., Any]
     writes: bool
+    alone: bool = False
+    """A write that shares its transaction with no other."""
 
 
 _operations: dict[str, Operation] = {}
@@ -41,11 +43,11 @@ def reads(name: str, request: type[Any], response: type[Any]) -> Callable[[Any],
     return register
 
 
-def writes(name: str, request: type[Any], response: type[Any]) -> Callable[[Any], Any]:
+def writes(name: str, request: type[Any], response: type[Any], *, alone: bool = False) -> Callable[[Any], Any]:
     """Register a function of (here, requests) that gives a response for each, all in one transaction."""
 
     def register(run: Callable[["Here", Sequence[Any]], Sequence[Any]]) -> Any:
-        _operations[name] = Operation(name, request, response, run, writes=True)
+        _operations[name] = Operation(name, request, response, run, writes=True, alone=alone)
         return run
 
     return register

@@ -17,6 +17,7 @@ from karat.errors import KaratError, StoreError
 from karat.store.here import Here
 from karat.store.operations import Operation, operation
 from karat.store.paths import socket_path
+from karat.store.rewrite import rewrite_if_asked
 from karat.store.schema import VERSION, duckdb, open_database, reason
 from karat.store.wire import (
     PROTOCOL,
@@ -90,9 +91,11 @@ class Owner:
         except Exception as error:
             return Answer(code="INTERNAL", message=f"{call.operation}: {str(error).partition(chr(10))[0]}")
 
-    def submit(self, operation: Operation, request: Any, id_: str, *, repeated: bool) -> "Future[Any]":
+    def submit(
+        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+    ) -> "Future[Any]":
         """Queue a write."""
-        return self._writer.submit(operation, request, id_, repeated=repeated)
+        return self._writer.submit(operation, request, id_, repeated=repeated, waited=waited)
 
     def aside(self, name: str, work: Callable[[Here], None]) -> None:
         """Run work beside the calls; not if work of that name is running, or the owner is closing."""
@@ -135,6 +138,7 @@ class Owner:
                 thread.join(timeout=GREETING_SECONDS)
         self._writer.close()
         self._drop_cursors()
+        rewrite_if_asked(self._connection, self.path)
         self._connection.close()
         self._closed.set()
 

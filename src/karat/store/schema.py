@@ -67,8 +67,10 @@ def duckdb() -> Any:
 
 def open_database(path: Path) -> "DuckDBPyConnection":
     """The file, made or brought up to this version. Whoever opens it owns it; duckdb.IOException if another does."""
+    before = _inode(path)
     connection = _connect(path)
     try:
+        _check_place(path, before)
         _check_log(path)
         found = _version(connection)
         if found > VERSION:
@@ -97,6 +99,16 @@ def _connect(path: Path) -> "DuckDBPyConnection":
     settings = {"threads": 1, "checkpoint_threshold": "1TB"}
     connection: DuckDBPyConnection = duckdb().connect(str(path), config=settings)
     return connection
+
+
+def _inode(path: Path) -> int | None:
+    return path.stat().st_ino if path.exists() else None
+
+
+def _check_place(path: Path, before: int | None) -> None:
+    """An owner that closes may put a new file in place of the old; what was locked then is the old one, and gone."""
+    if before is not None and _inode(path) != before:
+        raise duckdb().IOException(f"Could not set lock on file {path}: it was replaced")
 
 
 def log_path(path: Path) -> Path:

@@ -123,7 +123,12 @@ class Store:
     def call(self, name: str, request: msgspec.Struct) -> Any:
         """Do one operation, here or where the file is. When this returns, a write was applied once and is durable."""
         found = operation(name)
-        call = Call(name, msgspec.Raw(msgspec.msgpack.encode(request)), uuid4().hex)
+        try:
+            packed = msgspec.Raw(msgspec.msgpack.encode(request))
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(error.object[error.start]):04X}"
+            raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
+        call = Call(name, packed, uuid4().hex)
         answer = self._answered(call)
         if answer.code:
             raise _ERRORS.get(answer.code, StoreError)(answer.message)

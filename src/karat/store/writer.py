@@ -37,6 +37,8 @@ class Write(NamedTuple):
     request: Any
     id: str
     repeated: bool
+    waited: bool
+    """Whether somebody waits for the answer, and may ask again."""
     done: "Future[Any]"
 
 
@@ -65,9 +67,11 @@ class Writer:
         self._thread = threading.Thread(target=self._work, name="karat-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, operation: Operation, request: Any, id_: str, *, repeated: bool) -> "Future[Any]":
+    def submit(
+        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+    ) -> "Future[Any]":
         """Queue a write; GoneError if it comes too late."""
-        write = Write(operation, request, id_, repeated, Future())
+        write = Write(operation, request, id_, repeated, waited, Future())
         with self._lock:
             if self._closed:
                 raise GoneError("the store is closed")
@@ -85,7 +89,8 @@ class Writer:
         answered = 0
         while batch := self._next_batch(answered):
             try:
-                self._write(batch)
+                for part in _parts(batch):
+                    self._write(part)
                 self._move_log()
             except duckdb().FatalException as error:
                 self._give_up(batch, GoneError(reason(error)))
@@ -192,6 +197,17 @@ class Writer:
         return {id_: msgspec.json.decode(body, type=repeated[id_].operation.response) for id_, body in found}
 
 
+def _parts(batch: Sequence[Write]) -> list[list[Write]]:
+    """A batch in as few transactions as it may be written in."""
+    parts: list[list[Write]] = []
+    for write in batch:
+        if not parts or write.operation.alone or parts[-1][-1].operation.alone:
+            parts.append([write])
+        else:
+            parts[-1].append(write)
+    return parts
+
+
 def _runs(writes: Sequence[Write]) -> list[list[Write]]:
     """Neighbors of the same operation together, so that the order of what was asked is kept."""
     runs: list[list[Write]] = []
@@ -213,6 +229,7 @@ def _remember(connection: "DuckDBPyConnection", fresh: Sequence[Write], answers:
             "ts": now,
         }
         for write in fresh
+        if write.waited
     ]
     if rows:
         insert_rows(connection, "requests", REQUEST_COLUMNS, rows)

@@ -1,0 +1,103 @@
+"""Megabytes made to be slow: how long redaction takes, and how that grows from half of each to all of it, in CPU time.
+
+python -m bench.redact_hostile
+"""
+
+import random
+import string
+from statistics import median
+
+from bench.timing import best_cpu, row
+from karat.redact import Redactor
+from tests.redact.fakes import TOKENS
+from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled
+
+SIZE = 1_000_000
+WORST = 20
+SEED = 3
+# What is found, or nearly, as close together as it goes; and what every rule has to think about.
+WORDS = """
+a@b.co, 1.2.3.4, 2001:db8::1 1234567a 12345678901a 4111111111111111a 123456789018, 03-1234-5678/ +81901234567 +1234567,
+電話1234567、 password=a1b2c3, pw=ab1c pw="ab1c" apikey= AKIAAKIAAKIAAKIAAKIA GB82WEST12345698765432 ://a:b@c
+ab:cd:ef:01:23:45 f:f:f:f:f:f:f:f f:f:f:f:f:f:f:g eyJaaaaaaa.aaaaaaa. パスワードは「a password>aaaa</ git@github.com
+"""
+DENSE = [
+    *WORDS.split(),
+    *(f"{piece} " for piece in WORDS.split()),
+    *(
+        "a@b.co\u0301",
+        "\u200ba@b.co",
+        "\ud83d\ude00a@b.co",
+        "か\u3099password=hunter2\u0301",
+        "a\r\npassword=hunter2\r\n",
+    ),
+    *(
+        "ｐａｓｓｗｏｒｄ＝ｈｕｎｔｅｒ２ ",
+        "AT61 1904 3002 3457 3201 ",
+        "GB82 WEST 1234 5698 7654 33 ",
+        "phone: 1234567\n",
+    ),
+    *(
+        "457-55-5462 ",
+        "card 123456789012 ",
+        "Bearer a1a1a1a1a1a1a1a1 ",
+        "Basic dTpw ",
+        "curl -u a:bbbb ",
+        "login a password abcd ",
+    ),
+    *("password: " + "x" * 99 + "1 ", "password: " + "." * 99 + "1 ", "password=" * 28 + " ", "call me at 1234567\n"),
+    *(
+        "ibm_key" + " " * 32 + "a" * 44,
+        "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----\n",
+        "2021-01-01T12:30:45.123456Z ",
+    ),
+]
+SIGNS = [
+    string.printable,
+    "0123456789 -.()+",
+    "a@.:/",
+    "=\"'\\ key",
+    "[]:secretpii-a",
+    "aA1_-",
+    "1a:. ",
+    "password=\"'\\ 1",
+]
+
+
+def texts() -> dict[str, str]:
+    """Every shape in full length, by a name to print."""
+    dice = random.Random(SEED)
+    pieces = dict.fromkeys([*SHAPES, *DENSE])
+    every = [*pieces, *PREFIXES, *NAMED, *(token for _, token in TOKENS)]
+    short = [piece for piece in every if len(piece) < 12]
+    return {
+        **{repr(piece)[:40]: filled(piece, SIZE) for piece in pieces},
+        **{f"all prefixes {tail!r}": filled("".join(p + tail for p in PREFIXES), SIZE) for tail in ("", " ", "a.")},
+        **{f"all names {n}": filled("".join(NAMED[n::2]), SIZE) for n in range(2)},
+        **{f"mixture {n}": "".join(dice.choices(every, k=SIZE // 4))[:SIZE] for n in range(4)},
+        **{f"mixture of short {n}": "".join(dice.choices(short, k=SIZE // 2))[:SIZE] for n in range(4)},
+        **{f"signs {signs[:16]!r}": "".join(dice.choices(signs, k=SIZE)) for signs in SIGNS},
+    }
+
+
+def main() -> None:
+    """How many shapes there are, the usual time, and the slowest."""
+    redactor = Redactor()
+    costs = []
+    for name, text in texts().items():
+        half = text[: SIZE // 2]
+        short, long = best_cpu(1, 1, lambda half=half: redactor.redact(half), lambda text=text: redactor.redact(text))  # type: ignore[misc]
+        costs.append((long, long / short, name))
+    costs.sort(reverse=True)
+    seconds = [cost for cost, _, _ in costs]
+    over = ", ".join(f"{sum(cost > limit for cost in seconds)} over {limit} s" for limit in (0.5, 1.0))
+    growth = max(growth for cost, growth, _ in costs if cost > 0.1)
+    print(f"{len(costs)} shapes of 1 MB: median {median(seconds):.2f} s, worst {seconds[0]:.2f} s, {over}")
+    print(f"twice the text takes at most {growth:.1f} times the time (of those over 0.1 s)\n")
+    print(f"the slowest{'1 MB, s':>53}{'growth':>20}")
+    for cost, grown, name in costs[:WORST]:
+        row(f"  {name}", f"{cost:.2f}", f"{grown:.2f}")
+
+
+if __name__ == "__main__":
+    main()

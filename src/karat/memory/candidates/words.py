@@ -1,0 +1,132 @@
+"""BM25 over terms, with the statistics of the reach that is searched: what others wrote does not shift a score."""
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from karat.memory.candidates.top import top
+from karat.policy.retrieval import Text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class _Postings:
+    """Where a term stands: rows, and how often."""
+
+    __slots__ = ("counts", "rows")
+
+    def __init__(self) -> None:
+        self.rows = array("i")
+        self.counts = array("i")
+
+
+class Words:
+    """Terms to rows and rows to terms. Rows are a shelf's, and come in rising order."""
+
+    def __init__(self) -> None:
+        self._terms: dict[str, int] = {}
+        self._names: list[str] = []
+        self._postings: list[_Postings] = []
+        self._forward = array("i")
+        self._ends = array("q")
+        self._lengths = array("i")
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def add(self, documents: Iterable[Sequence[str]]) -> None:
+        """Take in the terms of the next rows."""
+        for document in documents:
+            row = len(self._ends)
+            for term, count in Counter(document).items():
+                number = self._terms.setdefault(term, len(self._terms))
+                if number == len(self._postings):
+                    self._postings.append(_Postings())
+                    self._names.append(term)
+                postings = self._postings[number]
+                postings.rows.append(row)
+                postings.counts.append(count)
+                self._forward.append(number)
+            self._ends.append(len(self._forward))
+            self._lengths.append(len(document))
+
+    def search(
+        self, terms: Iterable[str], mask: "NDArray[np.bool_]", k: int, newest: "NDArray[np.float64]", policy: Text
+    ) -> list[tuple[int, float]]:
+        """The k best rows of the mask with their BM25 scores; of equals the newest first."""
+        numbers = [self._terms[term] for term in dict.fromkeys(terms) if term in self._terms]
+        if not numbers:
+            return []
+        lengths = np.frombuffer(self._lengths, dtype=np.int32)
+        population = int(mask.sum())
+        average = float(lengths[mask].mean()) if population else 0.0
+        scores = np.zeros(len(mask))
+        for number in numbers:
+            postings = self._postings[number]
+            rows = np.frombuffer(postings.rows, dtype=np.int32)
+            seen = mask[rows]
+            rows = rows[seen]
+            if len(rows):
+                counts = np.frombuffer(postings.counts, dtype=np.int32)[seen]
+                scores[rows] += bm25(counts, lengths[rows], average, len(rows), population, policy)
+        return top(scores, scores > 0, k, newest)
+
+    def overlap(self, one: int, other: int) -> float:
+        """How many of the terms of two rows they share: 0 for none, 1 for all.
+
+        >>> words = Words()
+        >>> words.add([["a", "b"], ["b", "c"]])
+        >>> round(words.overlap(0, 1), 3)
+        0.333
+        """
+        a, b = self._set(one), self._set(other)
+        either = len(a | b)
+        return len(a & b) / either if either else 0.0
+
+    def has_any(self, row: int, terms: Iterable[str]) -> bool:
+        """Whether a row has one of these terms."""
+        return not self._set(row).isdisjoint({self._terms[term] for term in terms if term in self._terms})
+
+    def bag(self, row: int) -> dict[str, int]:
+        """The terms of a row, and how often each stands there."""
+        return {self._names[number]: self._count(number, row) for number in self._numbers(row)}
+
+    def codes(self, terms: Iterable[str]) -> list[str]:
+        """Known terms as words that any tokenizer leaves whole."""
+        return [f"t{self._terms[term]}" for term in dict.fromkeys(terms) if term in self._terms]
+
+    def coded(self, row: int) -> list[str]:
+        """The terms of a row as such words, each as often as it stands there."""
+        return [f"t{number}" for number in self._numbers(row) for _ in range(self._count(number, row))]
+
+    def _count(self, number: int, row: int) -> int:
+        postings = self._postings[number]
+        return postings.counts[bisect_left(postings.rows, row)]
+
+    def _set(self, row: int) -> set[int]:
+        return set(self._numbers(row))
+
+    def _numbers(self, row: int) -> "array[int]":
+        start = self._ends[row - 1] if row else 0
+        return self._forward[start : self._ends[row]]
+
+
+def bm25(
+    counts: "NDArray[np.int32]",
+    lengths: "NDArray[np.int32]",
+    average: float,
+    found: int,
+    population: int,
+    policy: Text,
+) -> "NDArray[np.float64]":
+    """What one term adds to texts that have it `counts` times in `lengths` terms; `found` of `population` have it."""
+    rarity = log(1 + (population - found + 0.5) / (found + 0.5))
+    damping = policy.k1 * (1 - policy.b + policy.b * lengths / average)
+    weight: NDArray[np.float64] = rarity * counts * (policy.k1 + 1) / (counts + damping)
+    return weight

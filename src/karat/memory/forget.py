@@ -1,0 +1,128 @@
+"""Forgetting: a claim leaves no trace in any table, nor in the index. Ids in events and requests go too."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+
+from karat.errors import NotFoundError
+from karat.memory.boundary import Reach, reach
+from karat.memory.claims import among, as_json, reach_sql
+from karat.memory.keeper import keeper
+from karat.memory.model import Name, Who
+from karat.policy.boundary import CLASSES
+from karat.store.operations import reads, writes
+from karat.store.rewrite import ask_for_rewrite
+from karat.store.tables import AddEvent, add_event
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from karat.store import Here
+
+FORGOTTEN = "forgotten"
+"""Stands in an event where the claim's id stood."""
+# Where ids of claims may stand inside a text or JSON, and in which column.
+_MENTIONS = {"events": "payload", "scores": "body", "decisions": "body", "labels": "body", "feedbacks": "body"}
+
+
+class Forget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Claims to forget, each by its id."""
+
+    claims: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=1000)]
+    who: Who = Who()
+    policy: bytes = b""
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """How many claims are gone. Ids are not repeated: they are a trace too."""
+
+    count: int
+
+
+class _Forget(msgspec.Struct, frozen=True):
+    claims: list[str]
+    within: Reach
+    who: Who
+    request_id: str
+
+
+@reads("memory.forget", Forget, Forgotten)
+def forget(here: "Here", request: Forget) -> Forgotten:
+    """Forget claims. Ids that are not there are passed over; if none is, that is an error."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    within = reach(request.who, "forget", rules.policy.boundary)._replace(classes=CLASSES)
+    # What is there is looked up by the writer: a call that is repeated after its owner died finds the claims gone.
+    done: Forgotten = here.write("memory.erase", _Forget(request.claims, within, request.who, here.id))
+    return done
+
+
+@writes("memory.erase", _Forget, Forgotten)
+def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
+    """Take claims out of every table, and out of the index when that is committed."""
+    connection = here.connection
+    ids: list[str] = []
+    answers = []
+    for request in requests:
+        found = _found(connection, request)
+        erase_rows(connection, found)
+        payload = {"forgotten": len(found)}
+        add_event(here, [AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)])
+        answers.append(Forgotten(len(found)))
+        ids += found
+
+    def out_of_index() -> None:
+        index = keeper(here).built()
+        if index is not None:
+            index.remove(ids)
+
+    here.after_commit(out_of_index)
+    ask_for_rewrite(connection)
+    return answers
+
+
+def _found(connection: "DuckDBPyConnection", request: _Forget) -> list[str]:
+    where, values = reach_sql(request.within, merged=True)
+    found = connection.execute(
+        f"SELECT id FROM claims WHERE {where} AND {among('id')}", [*values, as_json(request.claims)]
+    ).fetchall()
+    if not found:
+        raise NotFoundError(
+            f"no claim '{request.claims[0]}' here" if len(request.claims) == 1 else "none of them is here"
+        )
+    return [id_ for (id_,) in found]
+
+
+def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
+    """Delete what is about these claims, and blot out their ids where they are only mentioned."""
+    values = as_json(ids)
+    # A duplicate says the same as what it was merged into, so it goes along.
+    merged = [
+        id_ for (id_,) in connection.execute(f"SELECT id FROM claims WHERE {among('merged_into')}", [values]).fetchall()
+    ]
+    if merged:
+        erase_rows(connection, merged)
+    for table, column in (
+        ("claim_vectors", "claim_id"),
+        ("claim_entities", "claim_id"),
+        ("active_context_items", "claim_id"),
+        ("feedbacks", "claim_id"),
+        ("relations", "source_id"),
+        ("relations", "target_id"),
+        ("labels", "target_id"),
+        ("claims", "id"),
+    ):
+        connection.execute(f"DELETE FROM {table} WHERE {among(column)}", [values])
+    connection.execute(
+        "DELETE FROM entities WHERE id NOT IN (SELECT entity_id FROM claim_entities) AND id NOT IN "
+        "(SELECT source_id FROM relations UNION ALL SELECT target_id FROM relations)"
+    )
+    for id_ in ids:
+        for table, column in _MENTIONS.items():
+            connection.execute(
+                f"UPDATE {table} SET {column} = replace({column}::TEXT, ?, '{FORGOTTEN}') "
+                f"WHERE contains({column}::TEXT, ?)",
+                [id_, id_],
+            )
+        connection.execute("DELETE FROM requests WHERE contains(response, ?)", [id_])
+        connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [id_])

@@ -1,0 +1,387 @@
+"""The flow r(q): reach, candidates, scores, choice (spec memory.md, section 1). Runs in the owner of the store."""
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter, time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import numpy as np
+
+from karat.errors import KaratError, TookTooLongError
+from karat.memory.answers import Recall, Recalled, Rejected
+from karat.memory.boundary import Reach, reach
+from karat.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
+from karat.memory.candidates.sought import Hit, Sought
+from karat.memory.deadline import Deadline
+from karat.memory.diversify import Choice, Contender, diversify
+from karat.memory.index import Index
+from karat.memory.ingest import redacted_claim
+from karat.memory.keeper import Rules, keeper
+from karat.memory.model import Claim, Name, Share, Text, Who
+from karat.memory.rank import Parameters, parameters
+from karat.memory.rescan import backfill_aside
+from karat.memory.weigh import (
+    NO_SPREAD,
+    SideFound,
+    Weighed,
+    population,
+    reason,
+    score_of,
+    statistics,
+    text_scores,
+    vector_scores,
+    weigh,
+)
+from karat.policy.boundary import Scope
+from karat.policy.retrieval import Curve, Retrieval
+from karat.store.tables import AddEvent
+from karat.text import normal_form, terms, terms_version, token_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from karat.embed import Embedder
+    from karat.store import Here
+
+NO_ENCODER = "no encoder found: recall uses words only; 'karat doctor' shows how to add one"
+NO_VECTORS = "no claim here has a vector yet: recall uses words only"
+MOST_REJECTED = 20
+"""How many of those not taken an answer names; `why` asks about any."""
+
+
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A query, and what the answer may hold."""
+
+    query: Text
+    who: Who = Who()
+    policy: bytes = b""
+    """What the caller's policy says, packed."""
+    scopes: list[Scope] | None = None
+    kinds: list[str] | None = None
+    k: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    alpha: Share | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    why: Name | None = None
+    """A claim whose fate is to be told."""
+    at: float | None = None
+    """Seconds since 1970 that count as now: to recompute an old answer."""
+
+
+def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]:
+    """What a query recalls, and what the event about it says."""
+    started = perf_counter()
+    keep = keeper(here)
+    rules = keep.rules(here, ask.who, ask.policy)
+    policy = rules.policy.retrieval
+    within = reach(ask.who, action, rules.policy.boundary, ask.scopes)
+    now = ask.at if ask.at is not None else time()
+    encoder = keep.encoder(here, rules.policy)
+    sought = sought_of(here, rules, ask, within, encoder)
+    index = sought.index
+    chosen = parameters(sought.query, policy, ask.alpha, ask.k)
+    search = _Search(here, sought, chosen, ask.who)
+    text = search.text_side(_text_curve(policy, index))
+    vectors = search.vector_side(encoder, _vector_curve(policy, encoder))
+    search.backfill(encoder, rules)
+    weighed = _weighed(sought, text, vectors, chosen, now, policy)
+    sought.deadline.check("scoring")
+
+    # An activation takes nothing below the threshold; a search shows it, flagged.
+    fit = [item for item in weighed if item.score >= policy.threshold] if action == "activate" else weighed
+    choice = diversify(_contenders(fit), chosen.k_final, policy.diversity, _likeness(index, fit))
+    recalled, left_out = _recalled(fit, choice, text, vectors, rules, within, ask.max_tokens)
+    fates = _fates(fit, choice, left_out)
+    taken = {one.id for one in recalled}
+    others = [item for item in weighed if item.claim.id not in taken]
+    rejected = [_rejected(item, fates, policy.threshold) for item in others[:MOST_REJECTED]]
+    answer = Recall(
+        recalled,
+        policy_version=rules.version,
+        request_id=here.id,
+        trace_id=ask.who.trace_id,
+        alpha=chosen.alpha,
+        why_alpha=chosen.why_alpha,
+        k_txt=search.k["k_txt"],
+        k_vec=search.k["k_vec"],
+        k_final=chosen.k_final,
+        text_level=text.level,
+        vector_level=vectors.level,
+        candidates=len(weighed),
+        rejected=rejected,
+        notes=search.notes + _calibration_notes(policy, text, vectors),
+        took_ms=(perf_counter() - started) * 1000,
+        why=_why(ask.why, recalled, others, fates, sought, text, vectors) if ask.why else None,
+    )
+    return answer, _event(answer, weighed, policy.threshold)
+
+
+def sought_of(here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None") -> Sought:
+    """The query, redacted, ready for every level."""
+    keep = keeper(here)
+    policy = rules.policy.retrieval
+    query = rules.redactor.redact(ask.query).text
+    index = keep.index(here, rules.policy)
+    return Sought(
+        index,
+        here.connection,
+        within,
+        tuple(ask.kinds) if ask.kinds is not None else None,
+        query,
+        normal_form(query),
+        terms(query, index.morphology),
+        np.zeros(0, dtype=np.float32) if encoder is None else encoder.encode([query], "query")[0],
+        policy,
+        Deadline(policy.timeout_ms),
+        keep.sides,
+    )
+
+
+class _Search:
+    """Both sides of one search: down their ladders, and once more where too little was found."""
+
+    def __init__(self, here: "Here", sought: Sought, chosen: Parameters, who: Who) -> None:
+        self.sought = sought
+        self.notes: list[str] = []
+        self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
+        self._enough = chosen.k_final / 2
+        self._here, self._who = here, who
+
+    def text_side(self, curve: Curve | None) -> SideFound:
+        level, hits = self._climb(TEXT_LEVELS, self.sought.policy.text.level, "k_txt")
+        # A curve is fitted on the index's BM25; L2 counts in other units, L0 not at all.
+        fitted = curve if level == "index" else None
+        scores = text_scores(level, hits, self.sought.policy, fitted)
+        return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", fitted is not None)
+
+    def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
+        sought = self.sought
+        missing = NO_ENCODER if encoder is None else None
+        if missing is None and sought.index.vectors.missing(sought.mask()) == sought.mask().sum():
+            missing = NO_VECTORS
+        if missing is not None:
+            self.notes.append(missing)
+            return SideFound("", [], [], missing)
+        level, hits = self._climb(VECTOR_LEVELS, sought.policy.vectors.level, "k_vec")
+        scores = vector_scores(hits, curve)
+        return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", curve is not None)
+
+    def backfill(self, encoder: "Embedder | None", rules: Rules) -> None:
+        """Claims that were kept before there was an encoder get their vectors now, beside the calls."""
+        index = self.sought.index
+        missing = index.vectors.missing(self.sought.mask())
+        if encoder is not None and missing:
+            self.notes.append(f"{missing:,} claims here have no vector yet: they are being made")
+            backfill_aside(self._here, encoder, rules)
+
+    def _climb(
+        self, ladder: Mapping[str, Callable[[Sought, int], list[Hit]]], top: str, k: str
+    ) -> tuple[str, list[Hit]]:
+        """Hits of the first level that works, from `top` down; each that does not is an event."""
+        names = list(ladder)
+        for place, name in enumerate(names[names.index(top) :], names.index(top)):
+            try:
+                return name, self._twice(ladder[name], k)
+            except TookTooLongError:
+                raise
+            except Exception as error:
+                self._fell_back(name, names[place + 1 : place + 2], error)
+        return "", []
+
+    def _twice(self, level: Callable[[Sought, int], list[Hit]], k: str) -> list[Hit]:
+        hits = level(self.sought, self.k[k])
+        if self.sought.policy.dynamic.expand and len(hits) < self._enough:
+            self.k[k] *= 2
+            hits = level(self.sought, self.k[k])
+        return hits
+
+    def _fell_back(self, level: str, below: list[str], error: Exception) -> None:
+        problem = str(error).partition("\n")[0] if isinstance(error, KaratError) else f"{type(error).__name__}: {error}"
+        going_on = f"{below[0]} is used" if below else "this side is left out"
+        self.notes.append(f"{level} does not work here, {going_on}: {problem}")
+        payload = {"from": level, "to": below[0] if below else None, "problem": problem}
+        event = AddEvent("search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id)
+        self._here.later("store.add_event", event)
+
+
+def _text_curve(policy: Retrieval, index: Index) -> Curve | None:
+    calibration = policy.calibration
+    fits = calibration.use and calibration.terms in ("", terms_version(index.morphology))
+    return calibration.text if fits else None
+
+
+def _vector_curve(policy: Retrieval, encoder: "Embedder | None") -> Curve | None:
+    calibration = policy.calibration
+    fits = calibration.use and encoder is not None and calibration.model in ("", encoder.model_id)
+    return calibration.vector if fits else None
+
+
+def _calibration_notes(policy: Retrieval, text: SideFound, vectors: SideFound) -> list[str]:
+    """Which sides are mapped plainly, and whether a curve is there that does not fit."""
+    plain = {
+        "min-max": text.level != "" and not text.calibrated,
+        "(cos + 1) / 2": vectors.level != "" and not vectors.calibrated,
+    }
+    used = " and ".join(name for name, is_plain in plain.items() if is_plain)
+    if not used:
+        return []
+    fitted = policy.calibration
+    if fitted.use and ((fitted.text and not text.calibrated) or (fitted.vector and not vectors.calibrated)):
+        advice = "the fitted curve is for another encoder, other term rules or another level"
+    else:
+        advice = "'karat memory calibrate' fits it"
+    return [f"not calibrated: {used} is used; {advice}"]
+
+
+def _weighed(
+    sought: Sought, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
+) -> list[Weighed]:
+    index = sought.index
+    with index.lock:
+        row_of = index.shelf.row_of
+        ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
+        # A claim that went while the other side was searched is no candidate.
+        claims = index.shelf.claims([row_of[id_] for id_ in ids if id_ in row_of], now, policy.feedback)
+        mask = sought.mask()
+        people = population(index.shelf.utility(mask, now, policy.feedback)) if claims else NO_SPREAD
+    return weigh(claims, text, vectors, chosen.alpha, people, policy)
+
+
+def _contenders(weighed: Sequence[Weighed]) -> list[Contender]:
+    return [
+        Contender(item.score, item.claim.content_hash, tuple(f"{e.type}:{e.name}" for e in item.claim.entities))
+        for item in weighed
+    ]
+
+
+def _likeness(index: Index, weighed: Sequence[Weighed]) -> Callable[[int], "NDArray[np.floating[Any]]"]:
+    """How alike candidates are: by their vectors, and where one has none by the terms that they share."""
+    with index.lock:
+        rows = [index.shelf.row_of.get(item.claim.id, -1) for item in weighed]
+        units = index.vectors.unit_vectors(rows)
+        bare = np.array([not index.vectors.has(row) for row in rows], dtype=bool)
+
+    def likeness(place: int) -> "NDArray[np.floating[Any]]":
+        near: NDArray[np.float32] = units @ units[place]
+        for i in np.flatnonzero(bare | bare[place]):
+            near[i] = index.words.overlap(rows[i], rows[place])
+        return near
+
+    return likeness
+
+
+def _recalled(
+    fit: Sequence[Weighed],
+    choice: Choice,
+    text: SideFound,
+    vectors: SideFound,
+    rules: Rules,
+    within: Reach,
+    max_tokens: int | None,
+) -> tuple[list[Recalled], dict[int, str]]:
+    """The chosen as they are returned: redacted once more, and as many as the budget holds."""
+    threshold = rules.policy.retrieval.threshold
+    recalled: list[Recalled] = []
+    left_out: dict[int, str] = {}
+    left = max_tokens
+    for place, score_div in choice.chosen:
+        item = fit[place]
+        claim = outgoing(item.claim, rules, within)
+        if left is not None:
+            cost = token_count(claim.text)
+            if cost > left:
+                left_out[place] = f"max_tokens={max_tokens}"
+                continue
+            left -= cost
+        below = item.score < threshold
+        recalled.append(
+            Recalled(
+                claim,
+                len(recalled) + 1,
+                score_of(item, text, vectors, rules.version),
+                msgspec.structs.replace(item.features, score_div=score_div),
+                reason(item, below_threshold=below),
+                below,
+            )
+        )
+    return recalled, left_out
+
+
+def outgoing(claim: Claim, rules: Rules, within: Reach) -> Claim:
+    """A claim on its way out: secrets are always cut, personal data unless its class is open to this purpose."""
+    kept = claim.boundary_class == "pii" and "pii" in within.classes and "pii" not in within.redacted
+    redactor = rules.secrets_only if kept else rules.redactor
+    return redacted_claim(claim, redactor)
+
+
+def _fates(fit: Sequence[Weighed], choice: Choice, left_out: dict[int, str]) -> dict[str, str]:
+    """Why candidates that were fit were not taken, by id."""
+    return {fit[place].claim.id: why for place, why in (choice.passed_over | left_out).items()}
+
+
+def _rejected(item: Weighed, fates: Mapping[str, str], threshold: float) -> Rejected:
+    said = reason(item, below_threshold=item.score < threshold)
+    fate = fates.get(item.claim.id)
+    return Rejected(item.claim.id, item.score, f"{said}; {fate}" if fate else said)
+
+
+def _why(
+    id_: str,
+    recalled: Sequence[Recalled],
+    others: Sequence[Weighed],
+    fates: Mapping[str, str],
+    sought: Sought,
+    text: SideFound,
+    vectors: SideFound,
+) -> str:
+    """What became of one claim."""
+    for one in recalled:
+        if one.id == id_:
+            return f"recalled at rank {one.rank} with {float(one.score_final):.3f}: {one.reason}"
+    for item in others:
+        if item.claim.id == id_:
+            rejected = _rejected(item, fates, sought.policy.threshold)
+            return f"a candidate with {item.score:.3f}, not taken: {rejected.reason}"
+    return _why_no_candidate(id_, sought, text, vectors)
+
+
+def _why_no_candidate(id_: str, sought: Sought, text: SideFound, vectors: SideFound) -> str:
+    index = sought.index
+    with index.lock:
+        row = index.shelf.row_of.get(id_)
+        # What is out of reach looks as if it were not there, except for its class: that much is the caller's own.
+        wide = sought.reach._replace(classes=("public", "internal", "pii", "secret"))
+        if row is None or not index.shelf.mask(wide)[row]:
+            return "no such claim here: another tenant, project, session or scope, merged, or forgotten"
+        if not index.shelf.mask(sought.reach)[row]:
+            return "its class is not open to this purpose"
+        if not sought.mask()[row]:
+            return "its kind was not asked for"
+        seen = []
+        if text.level == "index":
+            shared = index.words.has_any(row, sought.terms)
+            seen.append(f"not among the {len(text.hits)} best by words" if shared else "no word of the query is in it")
+        if vectors.level:
+            seen.append(
+                f"not among the {len(vectors.hits)} nearest by meaning"
+                if index.vectors.has(row)
+                else "it has no vector yet"
+            )
+    return "no candidate: " + "; ".join(seen or ["not found by " + (text.level or "any side")])
+
+
+def _event(answer: Recall, weighed: Sequence[Weighed], threshold: float) -> dict[str, Any]:
+    """What is kept of a recall: its numbers, and ids; neither the query nor any text."""
+    return {
+        "policy_version": answer.policy_version,
+        "alpha": answer.alpha,
+        "k_txt": answer.k_txt,
+        "k_vec": answer.k_vec,
+        "k_final": answer.k_final,
+        "text_level": answer.text_level,
+        "vector_level": answer.vector_level,
+        "candidates": answer.candidates,
+        "claims": [one.id for one in answer.claims],
+        "below_threshold": [item.claim.id for item in weighed if item.score < threshold],
+        "statistics": statistics(weighed),
+        "took_ms": round(answer.took_ms, 3),
+    }

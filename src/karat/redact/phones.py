@@ -1,0 +1,117 @@
+"""Phone numbers: with a country code, in the ways of Japan and North America, and any that is called one."""
+
+import re
+from collections.abc import Iterator
+
+from karat.redact.numbers import digits_of
+from karat.redact.rule import Hit, Rule, everywhere
+from karat.redact.view import View
+
+SHORTEST = 9
+"""Digits of a number that nobody calls a phone number; with fewer it may be anything."""
+
+_EXTENSION = r"(?:\s{0,2}(?:x|ext\.?|内線)\s{0,2}[0-9]{1,6})?"
+_FIRST = r"[0-9(](?<![0-9A-Za-z_+#$€£¥%-].)(?<![0-9][.,].)"
+_NOT_BEHIND = r"(?![0-9A-Za-z_%]|[.,/-][0-9]|-[A-Za-z]{1,3}[0-9])"
+
+# +81 90 1234 5678, +41 (0)96 471 07 95, +1-415-555-0132x12; 00 instead of + where one dials.
+_FAR = rf"[1-9](?:[ .()-]{{0,2}}[0-9]){{6,14}}{_EXTENSION}(?![0-9])"
+_INTERNATIONAL = re.compile(rf"\+{_FAR}")
+_FROM_ABROAD = re.compile(rf"00(?<![0-9A-Za-z_.,+-]..){_FAR}")
+_COUNTRY_CODE = re.compile(
+    r"1|7|2[07]|2[1-69][0-9]|3[0-469]|3[578][0-9]|4[013-9]|42[0-9]|5[1-8]|5[09][0-9]|6[0-6]|6[7-9][0-9]|8[1246]|8[0578][0-9]|9[0-58]|9[679][0-9]"
+)
+# Behind the first sign, as a search for a sign is faster than one for an edge.
+_WAYS = (
+    # Japan: 10 digits, of which 2 to 5 are the area code, 11 for mobile and IP phones; with or without hyphens.
+    r"(?<=0)[1-9](?:[- ][1-9][0-9]{3}|[0-9][- ][0-9]{3}|[0-9]{2}[- ][0-9]{2}|[0-9]{3}[- ][0-9])[- ][0-9]{4}",
+    r"(?<=0)[5-9]0(?:[- ][0-9]{4}[- ][0-9]{4}|[1-9][0-9]{7})",
+    r"(?<=\()0[1-9][0-9]{0,3}\) ?[0-9]{1,4}[- ][0-9]{4}|(?<=0)[1-9][0-9]{0,3}\([0-9]{1,4}\)[0-9]{4}",
+    r"(?<=0)(?:(?:120|800|570|990)[- ][0-9]{2,3}[- ][0-9]{3,4}|120[0-9]{6})",
+    # North America: neither the area nor the exchange begins with 0 or 1.
+    r"(?:(?<=1)[ .-]\(|(?<=\())[2-9][0-9]{2}\) ?[2-9][0-9]{2}[ .-][0-9]{4}",
+    r"(?:(?<=1)[ .-][2-9]|(?<=[2-9]))[0-9]{2}(?P<gap>[ .-])[2-9][0-9]{2}(?P=gap)[0-9]{4}",
+    # Elsewhere: a 0 for "in this country", then groups of two to four.
+    r"(?:(?<=\()0[1-9][0-9]{0,3}\)|(?<=0)[1-9][0-9]{0,3})(?P<part>[ .-])[0-9]{2,4}(?:(?P=part)[0-9]{2,4}){1,3}",
+)
+_NATIONAL = re.compile(f"{_FIRST}(?:{'|'.join(_WAYS)}){_EXTENSION}{_NOT_BEHIND}")
+# Any number is one where somebody says so right before it, at most a line break between. For text in small letters.
+_CALLED = re.compile(
+    r"(?:(?<![a-z])(?:(?:tele|cell|i)?phones?|tele?fax|fax|tel|mobile|cell(?=[:#]|ular| (?:is|no|num))|"
+    r"whatsapp|sms|(?:office|home|work|desk|direct|hotline|helpline|reception)(?= ?:)|messages to|"
+    r"(?:call|text|dial|ring|phone|reach|contact|message)(?: (?:me|us|him|her|them))?(?= (?:at|on|back|to|via|under) ))"
+    r"|電話|携帯|連絡先|ファックス|手机|전화)"
+    r"(?:[ .:#=*]|(?:number|num|no|nr|is|was|at|on|to|via|under|back|home|work|office|番号|は|が)(?![a-z])){0,12}"
+    r"\n?[ (+\"']{0,3}$"
+)
+_CALLED_WORD = re.compile(
+    "telephone|cellphone|iphone|phone|tele?fax|fax|tel|mobile|cell|whatsapp|sms|call|text|dial|ring|reach|contact|message|"
+    "office|home|work|desk|direct|hotline|helpline|reception|電話|携帯|連絡先|ファックス|手机|전화"
+)
+# Where an extension begins.
+_BEHIND = re.compile("[^0-9 +./()-]")
+_ANY = re.compile(rf"[0-9](?:[ .()/-]{{0,2}}[0-9]){{6,14}}{_EXTENSION}(?![0-9A-Za-z_%]|[.,][0-9])")
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}[ ./-][01]?[0-9][ ./-][0-3]?[0-9]|[0-3]?[0-9][ ./-][0-3]?[0-9][ ./-](?:19|20)[0-9]{2}"
+)
+# What a number of this shape is where somebody says so. For text in small letters.
+_OTHER_NUMBER = re.compile(
+    r"(?:order|invoice|ticket|case|ref|reference|isbn|issn|doi|pmid|sku|part|serial|tracking|version|build|account|"
+    r"model|item|lot|batch|id|code|room|patent|grant|trial|rev|revision|release|page|pages|vol|volume|"
+    r"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n]{0,12}$"
+)
+
+
+def _phones(view: View) -> Iterator[Hit]:
+    text = view.text
+    for plus in everywhere(text, "+"):
+        match = _INTERNATIONAL.match(text, plus)
+        if match and _is_international(match.group()):
+            yield (*match.span(), "phone")
+    last = 0
+    any_called = bool(view.numbers) and _CALLED_WORD.search(view.lower) is not None
+    for start, end in view.numbers:
+        if end - start >= SHORTEST:
+            # An opening bracket may stand before the digits, an extension behind them.
+            ahead, reach = max(0, start - 1), end + 16
+            for match in _FROM_ABROAD.finditer(text, ahead, reach):
+                if _is_international(match.group()):
+                    yield (*match.span(), "phone")
+            for match in _NATIONAL.finditer(text, ahead, reach):
+                if match.start() >= end:
+                    break  # of the next number
+                if _is_national(view, match):
+                    yield (*match.span(), "phone")
+        called = any_called and _is_called(view.lower, max(last, start - 48), start)
+        last = end
+        if called:
+            match = _ANY.match(text, start)
+            if match and not _DATE.match(match.group()):
+                yield (*match.span(), "phone")
+
+
+def _is_called(lower: str, floor: int, start: int) -> bool:
+    """Whether what begins at `start` is called a phone number right before, and not before `floor`."""
+    words = _CALLED_WORD.finditer(lower, floor, start)
+    return any(_CALLED.match(lower, word.start(), start) for word in words)
+
+
+def _is_international(number: str) -> bool:
+    """A country code that exists, and for the code 1 an area code that can be."""
+    digits = digits_of(_BEHIND.split(number, 1)[0]).removeprefix("00")
+    if not 8 <= len(digits) <= 15 or not _COUNTRY_CODE.match(digits):
+        return False
+    return not digits.startswith("1") or (len(digits) == 11 and digits[1] in "23456789")
+
+
+def _is_national(view: View, match: re.Match[str]) -> bool:
+    number = match.group()
+    digits = digits_of(_BEHIND.split(number, 1)[0])
+    if not 9 <= len(digits) <= 11 or _DATE.match(number) or len(set(digits)) == 1:
+        return False
+    if " " in number and re.search("[0-9] $", view.text[max(0, match.start() - 2) : match.start()]):
+        return False  # one more column of a table
+    return _OTHER_NUMBER.search(view.lower, max(0, match.start() - 32), match.start()) is None
+
+
+PHONES = [Rule(frozenset(["phone"]), _phones)]

@@ -1,0 +1,140 @@
+"""What a rule is: it looks at a view and says what stands where. Most are a pattern with words that lead to it.
+
+A text is first asked whether it has the word at all, which costs next to nothing; the pattern is tried only where it
+does. So a hundred rules are no slower than a few on ordinary text.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from karat.redact.view import View
+
+# A token may stand behind a letter only where that letter belongs to an escape: `\nAKIA...`, `%3DAKIA...`.
+_ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})"
+LOOSE_EDGE = rf"(?:(?<![0-9A-Za-z])|{_ESCAPED})"
+# The same behind the first sign: a search for a sign is several times as fast as one for an edge.
+LOOSE_EDGE_BEHIND = r"(?:(?<![0-9A-Za-z].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.))"
+# A token without a longest length must not start inside its own letters: many starts would share one long run, and time
+# would no longer be linear.
+TIGHT_EDGE = rf"(?:(?<![0-9A-Za-z_-])|{_ESCAPED})"
+END = "(?![0-9A-Za-z])"
+AHEAD = 80
+"""How much of what stands in front of a match can speak for it."""
+
+
+Hit = tuple[int, int, str]
+"""Something found: where it starts and ends in the view, and its kind. A plain tuple, as a text may have thousands."""
+
+
+class Rule(NamedTuple):
+    """Which kinds it can find, and how."""
+
+    kinds: frozenset[str]
+    find: Callable[[View], Iterator[Hit]]
+
+
+class Token(NamedTuple):
+    """What begins with one of some prefixes (parted by spaces) and goes on as `body` says.
+
+    `open_end` says that the body has no longest length; it may then hold letters, digits, `_` and `-` only.
+    """
+
+    kind: str
+    prefixes: str
+    body: str
+    open_end: bool = False
+
+
+class Near(NamedTuple):
+    """A pattern that is searched for in a text that has a lower-case word, and a word as long as the value must be.
+
+    `ahead` says how many signs before that word a match begins; without it the pattern is tried everywhere, which takes
+    longer. `check` has the last word on what it found, `before` must match what stands in front.
+    """
+
+    kind: str
+    word: str
+    length: int
+    pattern: re.Pattern[str]
+    check: Callable[[str], bool] | None = None
+    before: re.Pattern[str] | None = None
+    ahead: int | None = None
+
+
+def everywhere(text: str, word: str) -> Iterator[int]:
+    """Every place where `word` begins.
+
+    >>> list(everywhere("a key, a key", "key"))
+    [2, 9]
+    """
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def tokens(rows: Iterable[Token]) -> Rule:
+    """All tokens of a table as one rule."""
+    table = [(row.kind, prefix, _pattern(row)) for row in rows for prefix in row.prefixes.split()]
+
+    def find(view: View) -> Iterator[Hit]:
+        if not view.long:
+            return
+        for kind, prefix, pattern in table:
+            if prefix in view.long:
+                for start, end in _all(prefix, pattern, view.long):
+                    yield (*view.of_long(start, end), kind)
+
+    return Rule(frozenset(kind for kind, _, _ in table), find)
+
+
+def _all(prefix: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    done = 0
+    group = cut_of(pattern)
+    for at in everywhere(text, prefix):
+        match = pattern.match(text, at) if at >= done else None
+        if match:
+            done = match.end()
+            yield match.span(group)
+
+
+def _pattern(row: Token) -> re.Pattern[str]:
+    heads = "|".join(map(re.escape, row.prefixes.split()))
+    return re.compile(f"{TIGHT_EDGE if row.open_end else LOOSE_EDGE}(?:{heads}){row.body}{END}")
+
+
+def patterns(rows: Sequence[Near]) -> Rule:
+    """All patterns of a table as one rule."""
+
+    def find(view: View) -> Iterator[Hit]:
+        for row in rows:
+            if row.length <= view.longest and row.word in view.lower:
+                group = cut_of(row.pattern)
+                for match in row.pattern.finditer(view.text) if row.ahead is None else _at_words(row, view):
+                    start, end = match.span(group)
+                    if _stands(row, view.text, start, end):
+                        yield start, end, row.kind
+
+    return Rule(frozenset(row.kind for row in rows), find)
+
+
+def _at_words(row: Near, view: View) -> Iterator[re.Match[str]]:
+    """What `finditer` would find, looked for only where the word stands."""
+    done = ahead = row.ahead or 0
+    for at in everywhere(view.lower, row.word):
+        match = row.pattern.match(view.text, at - ahead) if at >= done else None
+        if match:
+            done = match.end() + ahead
+            yield match
+
+
+def _stands(row: Near, text: str, start: int, end: int) -> bool:
+    if row.before is not None and not row.before.search(text[max(0, start - AHEAD) : start]):
+        return False
+    return row.check is None or row.check(text[start:end])
+
+
+def cut_of(pattern: re.Pattern[str]) -> int:
+    """The group of a match that is cut out: the one called `value` where there is one, else all."""
+    return pattern.groupindex.get("value", 0)

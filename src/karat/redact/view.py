@@ -1,0 +1,196 @@
+"""A text as the rules see it: full-width letters as plain ones, invisible ones gone, what is cut already as one sign.
+
+Rules look at `view.text`; `place` says where in the original a match stands. A mark (`[secret:aws-key]`) and a cut that
+is going to be a mark look the same here, each as one MARK. That is why redacting twice changes nothing: the redacted
+text has the same view as the original with its cuts, and the search went on until that view had no match.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from karat.redact.edges import never_joined
+
+MARK = "\ufdd0"
+"""Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
+_NEW = "\ufdd1"
+"""For a while the same, where a cut is new."""
+
+# Any name, not only the known ones: the mark of a rule that another policy has must stay what it is.
+_MARKS = re.compile(r"\[(?:secret|pii):[a-z][a-z0-9-]{0,39}\]")
+# Soft hyphen, zero-width signs, writing direction, variation selectors: copied along from web pages, seen by nobody.
+_INVISIBLE = re.compile(f"[{MARK}{_NEW}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]+")
+
+
+LONG = 11
+"""A word of this length may be a token; the shortest that is looked for has eleven letters."""
+_LONG_WORDS = re.compile(rf"\S{{{LONG},}}")
+NEAR = 64
+"""No rule looks farther than this from a number to see what it is."""
+
+# Seven digits or more, with at most three other signs in a row between them.
+_NUMBERS = re.compile(r"[0-9][0-9 ().\n-]{5,}[0-9]")
+_GAP = re.compile(r"[ ().\n-]{4,}")
+_SEVEN_DIGITS = re.compile(r"(?:[0-9][ ().\n-]{0,3}){6}[0-9]")
+
+
+def _plain_forms() -> dict[int, str]:
+    """Code point to the one ASCII sign that it is a variant of.
+
+    Superscripts and circled digits are left out though NFKC has them: 10⁻¹² is not 10-12, and ① is not a 1.
+    """
+    variants = [*range(0xFF01, 0xFF5F), *range(0x1D400, 0x1D800)]
+    forms = {point: unicodedata.normalize("NFKC", chr(point)) for point in variants}
+    table = {point: form for point, form in forms.items() if len(form) == 1 and form.isascii()}
+    table |= dict.fromkeys(map(ord, "‐‑‒–—―−﹣"), "-")
+    table |= dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
+    # The only letter that becomes two when lowered; `lower` must have the same places as `text`.
+    return table | {0x130: "I"}
+
+
+_PLAIN = _plain_forms()
+# Written as ranges: a class of a thousand signs is slow to search for.
+_FOLDED = re.compile("[\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]+")
+# Typed for a hyphen in 03ー1234ー5678, and a long vowel everywhere else.
+_LONG_VOWEL = re.compile("[ーｰ](?<=[0-9].)(?=[0-9])")
+
+Cut = tuple[int, int, str]
+"""A part of the original: start, end, and what is there."""
+
+
+class Plain:
+    """What all views of a text share: the text itself, and with plain letters, sign for sign."""
+
+    __slots__ = ("hidden", "never_joined", "original", "text")
+
+    def __init__(self, original: str) -> None:
+        self.original = self.text = original
+        self.hidden = False
+        """Whether it has signs that nobody sees."""
+        self.never_joined = never_joined(original)
+        if not original.isascii():
+            self.hidden = _INVISIBLE.search(original) is not None
+            self.text = _FOLDED.sub(lambda run: run.group().translate(_PLAIN), original)
+
+
+class View:
+    """The text as rules see it, and the way back to places in the original. `cuts` are in order and do not overlap.
+
+    `searched` are the cuts of the view that was searched before this one, if any. What was found there is cut now; a
+    word or a number with no new cut in it or near it is what it was, and need not be looked at again.
+    """
+
+    __slots__ = ("_cuts", "_draft", "_long_at", "_searched", "long", "longest", "lower", "numbers", "plain", "text")
+
+    def __init__(self, plain: Plain, cuts: Sequence[Cut] = (), searched: Collection[Cut] | None = None) -> None:
+        self.plain, self._cuts = plain, cuts
+        draft = _without(plain, cuts, searched)
+        if not draft.isascii() and ("ー" in draft or "ｰ" in draft):
+            draft = _LONG_VOWEL.sub("-", draft)
+        self.text = text = draft if searched is None else draft.replace(_NEW, MARK)
+        self.lower = text.lower()
+        words = [word for word in draft.split() if len(word) >= LONG]
+        self.longest = max(map(len, words), default=0)
+        self._draft, self._searched = draft, searched is not None
+        self._long_at: tuple[list[int], list[int]] | None = None
+        self.long = " ".join(
+            words if searched is None else [word.replace(_NEW, MARK) for word in words if _NEW in word]
+        )
+        """Only the long words, where tokens can be."""
+        self.numbers = list(_numbers(text))
+        """Where digits stand close together: phones, cards and their like."""
+        if searched is not None:
+            self.numbers = [run for run in self.numbers if _NEW in draft[max(0, run[0] - NEAR) : run[1] + NEAR]]
+
+    def of_long(self, start: int, end: int) -> tuple[int, int]:
+        """Where in `text` a part of `long` stands."""
+        if self._long_at is None:
+            self._long_at = _long_at(self._draft, only_new=self._searched)
+        at, origin = self._long_at
+        word = bisect_right(at, start) - 1
+        move = origin[word] - at[word]
+        return start + move, end + move
+
+    def places(self, hits: list[Cut]) -> list[Cut]:
+        """The same parts of the text in places of the original."""
+        if not hits or (not self.plain.hidden and not self._cuts):
+            return hits
+        at, origin = _map(self.plain, self._cuts)
+        placed = []
+        for start, end, kind in hits:
+            first, last = bisect_right(at, start) - 1, bisect_right(at, end - 1) - 1
+            placed.append((origin[first] + start - at[first], origin[last] + end - at[last], kind))
+        return placed
+
+
+def marks(text: str) -> list[tuple[int, int]]:
+    """The marks that a text has from an earlier redaction.
+
+    >>> marks("key [secret:aws-key]")
+    [(4, 20)]
+    """
+    return [match.span() for match in _MARKS.finditer(text)] if "[secret:" in text or "[pii:" in text else []
+
+
+def _numbers(text: str) -> Iterator[tuple[int, int]]:
+    for run in _NUMBERS.finditer(text):
+        start, end = run.span()
+        if text[start:end].isdecimal():
+            yield start, end
+            continue
+        for gap in _GAP.finditer(text, start, end):
+            if _SEVEN_DIGITS.match(text, start, gap.start()):
+                yield start, gap.start()
+            start = gap.end()
+        if _SEVEN_DIGITS.match(text, start, end):
+            yield start, end
+
+
+def _without(plain: Plain, cuts: Sequence[Cut], searched: Collection[Cut] | None) -> str:
+    """The text with a MARK for every cut, or _NEW where it was not `searched` with it, and without what nobody sees."""
+    text = plain.text
+    old = set(cuts if searched is None else searched)
+    pieces, at = [], 0
+    for cut in cuts:
+        piece = text[at : cut[0]]
+        pieces += [_INVISIBLE.sub("", piece) if plain.hidden else piece, MARK if cut in old else _NEW]
+        at = cut[1]
+    piece = text[at:]
+    return "".join([*pieces, _INVISIBLE.sub("", piece) if plain.hidden else piece])
+
+
+def _long_at(draft: str, *, only_new: bool) -> tuple[list[int], list[int]]:
+    """Where every long word begins: in a text of only those, and in all of it."""
+    words = [word for word in _LONG_WORDS.finditer(draft) if not only_new or _NEW in word[0]]
+    return [0, *accumulate(len(word[0]) + 1 for word in words)], [word.start() for word in words]
+
+
+def _map(plain: Plain, cuts: Iterable[Cut]) -> tuple[list[int], list[int]]:
+    """Where every piece of the view begins, in the view and in the original."""
+    at, origin = [], []
+    length = 0
+    for start, end in _pieces(plain, cuts):
+        at.append(length)
+        origin.append(start)
+        length += end - start
+    return at, origin
+
+
+def _pieces(plain: Plain, cuts: Iterable[Cut]) -> Iterator[tuple[int, int]]:
+    """What of the text is seen, piece by piece; every cut as one sign."""
+    at = 0
+    for start, end, _ in cuts:
+        yield from _visible(plain, at, start)
+        yield start, start + 1
+        at = end
+    yield from _visible(plain, at, len(plain.text))
+
+
+def _visible(plain: Plain, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if plain.hidden:
+        for hidden in _INVISIBLE.finditer(plain.text, start, end):
+            yield start, hidden.start()
+            start = hidden.end()
+    yield start, end

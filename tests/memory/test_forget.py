@@ -1,0 +1,90 @@
+"""Forgetting leaves no trace: every column of every table is searched, and the file as it is rewritten."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+
+from karat.errors import NotFoundError
+from karat.memory import Memory
+from karat.policy import Policy
+from karat.policy.embed import Embed
+
+WORDLESS = Policy(embed=Embed(model="none"))
+TEXT = "Zanzibar warehouse opens at dawn"
+
+
+def every_value(path: Path) -> list[tuple[str, str, str]]:
+    """Table, column and value of everything in a store, from a copy that holds only what is live."""
+    copy = path.with_name("copy.duckdb")
+    connection = duckdb.connect()
+    connection.execute(f"ATTACH '{path}' AS old (READ_ONLY); ATTACH '{copy}' AS new")
+    connection.execute("COPY FROM DATABASE old TO new")
+    found = []
+    columns = connection.execute(
+        "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'new' AND NOT internal"
+    ).fetchall()
+    for table, column in columns:
+        values = connection.execute(f'SELECT "{column}"::TEXT FROM new."{table}"').fetchall()
+        found += [(table, column, str(value)) for (value,) in values if value is not None]
+    connection.close()
+    return found
+
+
+def fill(memory: Memory) -> str:
+    """A claim that has left traces wherever a claim can leave them; its id."""
+    id_ = memory.add(TEXT, entities=[{"name": "Zanzibar", "type": "Concept"}], provenance={"source": "zanzibar.txt"})
+    other = memory.add("The harbor closes at night")
+    memory.search("Zanzibar warehouse")
+    context = memory.activate("Zanzibar warehouse").active_context_id
+    memory.vote(id_, "helpful", context=context, note="zanzibar was right")
+    memory.link(id_, other)
+    memory.update(id_, quality=0.5)
+    twin = memory.add("At dawn the Zanzibar warehouse opens")
+    memory.vote(twin, "duplicate", of=id_)
+    return id_
+
+
+def test_nothing_of_a_forgotten_claim_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path, policy=WORDLESS) as memory:
+        id_ = fill(memory)
+        assert memory.forget(id_) == 1
+        assert [one.text for one in memory.search("Zanzibar warehouse dawn harbor")] == ["The harbor closes at night"]
+        with pytest.raises(NotFoundError):
+            memory.get(id_)
+    left = every_value(path)
+    assert [found for found in left if id_ in found[2] or "zanzibar" in found[2].lower()] == []
+    # What has nothing to do with it is still there.
+    assert ("claims", "text", "The harbor closes at night") in left
+
+
+def test_its_words_are_gone_from_the_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path, policy=WORDLESS) as memory:
+        memory.forget(fill(memory))
+    for file in tmp_path.iterdir():
+        assert b"Zanzibar" not in file.read_bytes(), file
+
+
+def test_its_vector_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Counting:
+        model_id, dimensions = "counting@1", 4
+
+        def load(self) -> None: ...
+
+        def encode(self, texts: list[str], kind: str = "passage") -> Any:
+            return np.array([[len(text), text.count("a"), 1, 2] for text in texts], dtype=np.float32)
+
+        def is_cut(self, text: str, kind: str = "passage") -> bool:
+            return False
+
+    monkeypatch.setattr("karat.memory.keeper.find_encoder", lambda *_, **__: Counting())
+    with Memory(tmp_path / "notes.duckdb") as memory:
+        gone, stays = memory.add_many(["one claim", "another claim here"])
+        assert len(memory.search("claim")) == 2
+        memory.forget(gone.id)
+        assert memory.store.sql("SELECT claim_id FROM claim_vectors") == [[stays.id]]
+        assert [one.id for one in memory.search("claim")] == [stays.id]

@@ -1,0 +1,46 @@
+"""Megabytes made to be slow cost about what any megabyte costs."""
+
+import random
+import string
+
+import pytest
+
+from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled, seconds
+
+SECONDS = 4.0
+"""For a megabyte. It takes a tenth to a half, and up to two where every ten letters are something to be cut."""
+DICE = random.Random(3)
+
+
+@pytest.mark.parametrize("piece", [*SHAPES, *PREFIXES, *NAMED])
+def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
+    short = min(seconds(filled(piece, 100_000)) for _ in range(2))
+    long = seconds(filled(piece, 200_000))
+    assert long < 0.1 + 2 * short * 2.5
+    assert long < SECONDS / 5
+
+
+MIXTURES = [
+    *(filled("".join(prefix + tail for prefix in PREFIXES), 1_000_000) for tail in ("", "-", " ", "a.", "/")),
+    *(
+        "".join(DICE.choices(signs, k=1_000_000))
+        for signs in (string.printable, "0123456789 -.()+", "a@.:/", "=\"'\\ key")
+    ),
+    *(
+        "".join(DICE.choices(signs, k=1_000_000))
+        for signs in ("[]:secretpii-a", "\u0301\u0323\u0327a", "password=\"'\\ 1")
+    ),
+    *(
+        "".join(DICE.choices(pieces, k=100_000))[:1_000_000]
+        for pieces in (PREFIXES, NAMED, [*SHAPES, *PREFIXES, *NAMED])
+    ),
+    '{"password":' * 40_000 + "}" * 500_000,
+    "-----BEGIN PRIVATE KEY-----" + "A" * 1_000_000,
+    "".join(f"password={slashes}{quote}a " for slashes in ("\\\\\\", "\\\\", "\\", "") for quote in "\"'`")
+    + "\\x" * 500_000,
+]
+
+
+@pytest.mark.parametrize("text", MIXTURES, ids=range(len(MIXTURES)))
+def test_a_megabyte_of_a_mixture(text: str) -> None:
+    assert seconds(text) < SECONDS

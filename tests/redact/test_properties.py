@@ -1,0 +1,194 @@
+"""What holds for every text: twice is once, no longer than its marks, no character taken apart."""
+
+import re
+import unicodedata
+from unittest.mock import patch
+
+import msgspec
+import pytest
+import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from karat.policy.redact import CATEGORIES, Redact, UserRule
+from karat.redact import Redactor
+from karat.redact import redactor as redactor_module
+from karat.redact.edges import LONE, widen
+from karat.redact.view import Plain, View
+from tests.redact.fakes import TOKENS, some
+
+PIECES = [
+    *(token for _, token in TOKENS),
+    *(
+        "password=",
+        "password: ",
+        '"password": "',
+        "token=",
+        "api_key is ",
+        "パスワードは",
+        "Phone: ",
+        "card ",
+        "Bearer ",
+    ),
+    *("ann@example.com", "03-1234-5678", "090-1234-5678", "+81-90-1234-5678", "4111 1111 1111 1111", "123456789018"),
+    *("8.8.8.8", "2001:db8::1", "GB82 WEST 1234 5698 7654 32", "://a:b@c", "postgres://u:hunter2@h/d", "hunter2"),
+    *(
+        "[secret:password]",
+        "[pii:email]",
+        "[secret:",
+        "]",
+        "[",
+        "-",
+        ".",
+        " ",
+        "\n",
+        "\r\n",
+        "\\n",
+        "%3D",
+        '"',
+        "'",
+        "&",
+    ),
+    *(
+        "\u0301",
+        "\u200d",
+        "\u200b",
+        "\ufe0f",
+        "👩\u200d💻",
+        "🇯🇵",
+        "\U0001f1ef",
+        "\ud83d",
+        "\ude00",
+        "か\u3099",
+        "０",
+        "ー",
+    ),
+    *("각", "\u1100", "\u1161", "\u0600", "ＡＫＩＡ", "\ufdd0", "x", "1", "あ"),
+]
+texts = st.one_of(
+    st.text(st.characters(), max_size=80),
+    st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
+    st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=4)), max_size=12).map("".join),
+)
+RULES = [
+    UserRule(name="any-word", pattern=r"\w+"),
+    UserRule(name="behind", pattern=r"(?<=a)[^a]"),
+    UserRule(name="wide", pattern=r"(?s)x.*x"),
+    UserRule(name="mark", pattern=r"secret|\[|\]"),
+]
+REDACTORS = [Redactor(), Redactor(Redact(rules=RULES)), *(Redactor(Redact(rules=[rule])) for rule in RULES)]
+KINDS = {*CATEGORIES, *(rule.name for rule in RULES)}
+MARKS = re.compile(r"\[(?:secret|pii):[a-z0-9-]+\]")
+some_texts = settings(max_examples=40)
+
+
+@some_texts
+@given(texts, st.sampled_from(REDACTORS))
+@example("password=x\u0301AKIA" + "A" * 16, REDACTORS[0])
+@example("[secret:a]\u0301password=hunter2", REDACTORS[0])
+def test_twice_is_once(text: str, redactor: Redactor) -> None:
+    once = redactor.redact(text)
+    again = redactor.redact(once.text)
+    assert again.text == once.text
+    assert again.findings == ()
+
+
+@some_texts
+@given(texts, st.sampled_from(REDACTORS))
+@example("+1 555 AKIA" + "A" * 16 + "ghp_" + "a1" * 18 + " 03-1234-5678 call 1234567", REDACTORS[0])
+def test_to_look_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor) -> None:
+    with patch.object(redactor_module, "View", lambda plain, cuts, _searched: View(plain, cuts)):
+        everywhere = redactor.findings(text)
+    assert redactor.findings(text) == everywhere
+
+
+def test_signs_that_are_said_never_to_join_do_not() -> None:
+    lone = [chr(point) for point in range(0x10000) if re.match(f"[{LONE}]", chr(point))]
+    assert len(lone) > 20_000
+    text = "".join(f"a{sign}{sign}あ" for sign in lone)
+    assert regex.findall(r"\X", text) == list(text)
+
+
+@some_texts
+@given(texts, st.sampled_from(REDACTORS))
+def test_the_text_is_what_was_there_with_marks_in_place_of_findings(text: str, redactor: Redactor) -> None:
+    done = redactor.redact(text)
+    rebuilt, at = "", 0
+    for found in done.findings:
+        assert at <= found.start < found.end <= len(text)
+        rebuilt += text[at : found.start] + found.mark
+        at = found.end
+    assert done.text == rebuilt + text[at:]
+    assert len(done.text) <= len(text) + sum(len(found.mark) for found in done.findings)
+
+
+@some_texts
+@given(texts, st.sampled_from(REDACTORS))
+def test_a_report_never_holds_the_value(text: str, redactor: Redactor) -> None:
+    for found in redactor.findings(text):
+        report = msgspec.to_builtins(found)
+        assert report.pop("kind") in KINDS
+        assert report.pop("category") in ("secret", "pii")
+        assert re.fullmatch("[0-9a-f]{12}", report.pop("hash"))
+        assert report == {"start": found.start, "end": found.end}
+
+
+@some_texts
+@given(texts, st.sampled_from(REDACTORS))
+def test_no_surrogate_pair_and_no_grapheme_is_taken_apart(text: str, redactor: Redactor) -> None:
+    edges = {0} | {cluster.end() for cluster in regex.finditer(r"\X", text)}
+    for found in redactor.findings(text):
+        for at in (found.start, found.end):
+            assert at in edges
+            assert not (
+                0 < at < len(text) and "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff"
+            )
+
+
+@some_texts
+@given(
+    st.text(st.sampled_from("ae\u0301\u200d👩💻🇯🇵\r\n\ud83d\ude00か\u3099각\u1100\u1161\u0600 "), max_size=12),
+    st.data(),
+)
+def test_widen_grows_to_the_nearest_edges(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    edges = sorted({0} | {cluster.end() for cluster in regex.finditer(r"\X", text)})
+    grown = widen(text, start, end)
+    if "\ud83d\ude00" not in text:  # two halves that \X does not know to be one
+        assert grown == (max(e for e in edges if e <= start), min(e for e in edges if e >= end))
+    assert grown[0] <= start <= end <= grown[1]
+
+
+@some_texts
+@given(texts)
+def test_places_of_the_view_lead_back_to_the_same_letters(text: str) -> None:
+    view = View(Plain(text))
+    assert len(view.lower) == len(view.text)
+    for index, sign in enumerate(view.text):
+        [(start, end, _)] = view.places([(index, index + 1, "")])
+        assert end == start + 1
+        assert sign in (text[start], unicodedata.normalize("NFKC", text[start]), "-", " ", "I")
+
+
+@some_texts
+@given(
+    st.sampled_from([pair for pair in TOKENS if pair[0] != "private-key"]), st.text(max_size=20), st.text(max_size=20)
+)
+def test_a_token_between_spaces_is_always_found(pair: tuple[str, str], before: str, behind: str) -> None:
+    done = Redactor().redact(f"{before} {pair[1]} {behind}")
+    assert pair[1] not in done.text
+
+
+@some_texts
+@given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8, max_size=40))
+def test_a_value_in_quotes_under_a_password_goes_unless_it_stands_in_for_one(value: str) -> None:
+    password = value + some(4)
+    done = Redactor().redact(f'{{"password": "{password}"}}')
+    assert password not in done.text
+    assert MARKS.search(done.text)
+
+
+@pytest.mark.parametrize("text", ["\ud83d\ude00" * 3, "a\ud83d", "\ude00b"])
+def test_lone_surrogates_do_no_harm(text: str) -> None:
+    assert Redactor().redact(f"password={text}hunter2").text.startswith("password=[secret:password]")
