@@ -231,3 +231,14 @@ def test_undoing_twice_merged_votes_leaves_what_others_voted(memory: Memory) -> 
     memory.undo_vote(first.id)
     assert numbers(memory, two) == pytest.approx((0.0, 0.5))
     assert numbers(memory, one) == pytest.approx((0.10, 0.55))
+
+
+def test_undoing_a_merge_that_was_merged_further(memory: Memory) -> None:
+    """One's vote went to two, and with two to three: taken back, it counts for one again and for nobody else."""
+    one, two, three = memory.add("q one"), memory.add("q two"), memory.add("q three")
+    memory.vote(one, "helpful")
+    first = memory.vote(one, "duplicate", of=two)
+    memory.vote(two, "duplicate", of=three)
+    memory.undo_vote(first.id)
+    assert numbers(memory, one) == pytest.approx((0.10, 0.55))
+    assert numbers(memory, three) == pytest.approx((0.0, 0.5))

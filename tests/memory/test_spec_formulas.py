@@ -409,7 +409,7 @@ def test_lambda_0_is_unlikeness_alone() -> None:
 def test_one_claim_for_each_content() -> None:
     order, passed_over, _ = choose([0.9, 0.8, 0.7, 0.6], hashes="abab")
     assert order == [0, 1]
-    assert passed_over == {2: "same_content", 3: "same_content"}
+    assert passed_over == {2: "repeats=content", 3: "repeats=content"}
     every = Diversity(unique_content=False)
     assert choose([0.9, 0.8], [[1.0, 1.0]] * 2, hashes="aa", policy=every)[0] == [0, 1]
 

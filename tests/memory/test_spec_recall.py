@@ -397,7 +397,7 @@ def test_equal_content_in_several_scopes_is_recalled_once(open_memory: Open, enc
     memory.add("q other")
     found = memory.search(QUERY)
     assert sorted(one.text for one in found) == ["q other", "q same"]
-    assert sum("same_content" in one.reason for one in found.rejected) == 2
+    assert sum("repeats=content" in one.reason for one in found.rejected) == 2
     every = open_memory(session="s1", **retrieval(diversity={"unique_content": False}))
     assert len(every.search(QUERY)) == 4
 

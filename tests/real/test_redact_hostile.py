@@ -8,7 +8,7 @@ import pytest
 from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled, seconds
 
 SECONDS = 4.0
-"""For a megabyte. It takes a tenth to a half, and up to two where every ten letters are something to be cut."""
+"""For a megabyte, on a busy machine. It takes a third as a rule, under two at most (bench/redact_hostile.py)."""
 DICE = random.Random(3)
 
 

@@ -14,6 +14,7 @@ from karat.errors import InputError
 from karat.memory.boundary import check_invariants, reach
 from karat.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from karat.memory.candidates.sought import Hit
+from karat.memory.deadline import Deadline
 from karat.memory.keeper import keeper
 from karat.memory.model import Who
 from karat.memory.rank import norm_bm25, norm_cos, parameters
@@ -57,7 +58,7 @@ def candidates(here: "Here", request: AskCandidates) -> Candidates:
     policy = rules.policy.retrieval
     within = reach(ask.who, "search", rules.policy.boundary, ask.scopes)
     encoder = keep.encoder(here, rules.policy) if request.vector_level else None
-    sought = sought_of(here, rules, ask, within, encoder)
+    sought = sought_of(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
     chosen = parameters(ask.query, policy, ask.alpha, ask.k)
     text = TEXT_LEVELS[request.text_level](sought, chosen.k_txt) if request.text_level else []
     vector = VECTOR_LEVELS[request.vector_level](sought, chosen.k_vec) if encoder is not None else []
@@ -156,7 +157,10 @@ def fit(labelled: Labelled, names: Sequence[str], method: Method) -> Fitted | No
     test_scores, test_labels = _flat(labelled.scores, tested, True), _flat(labelled.labels, tested, True)
     if len(scores) < FEWEST or len(set(labels)) < 2 or len(test_scores) < FEWEST:
         return None
-    curve = fit_curve(scores, labels, method)
+    try:
+        curve = fit_curve(scores, labels, method)
+    except ValueError:  # it falls: the labels say that a higher score is worse, and there is no use in that
+        return None
     return Fitted(
         curve,
         fitted_on=len(scores),

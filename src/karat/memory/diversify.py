@@ -71,4 +71,4 @@ def _one_per_content(contenders: Sequence[Contender], policy: Diversity) -> tupl
     for i, contender in enumerate(contenders):
         open_[i] = not policy.unique_content or contender.content_hash not in seen
         seen.add(contender.content_hash)
-    return open_, {int(i): "same_content" for i in np.flatnonzero(~open_)}
+    return open_, {int(i): "repeats=content" for i in np.flatnonzero(~open_)}

@@ -12,7 +12,7 @@ import msgspec
 from karat.check import in_order
 from karat.errors import ConflictError, InputError, NotFoundError
 from karat.memory.boundary import Reach, reach
-from karat.memory.claims import reach_sql, utc
+from karat.memory.claims import among, as_json, reach_sql, utc
 from karat.memory.index import refresh
 from karat.memory.keeper import Rules, keeper
 from karat.memory.model import SECONDS_A_DAY, Name, Signal, Who, faded
@@ -335,10 +335,14 @@ def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], p
         connection.execute("UPDATE relations SET target_id = ? WHERE id = ?", [claim, id_])
     for entity in moved["entities"]:
         connection.execute("DELETE FROM claim_entities WHERE claim_id = ? AND entity_id = ?", [into, entity])
+    # They may have been merged further since then, and count somewhere else now.
+    holders = _column(
+        connection, f"SELECT DISTINCT claim_id FROM feedbacks WHERE {among('id')}", as_json(moved["votes"])
+    )
     for vote in moved["votes"]:
         connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, vote])
-    if moved["votes"]:
-        _write_standing(here, into, _replayed(connection, into, policy, now))
+    for holder in holders:
+        _write_standing(here, holder, _replayed(connection, holder, policy, now))
     here.after_commit(lambda: _reindex(here, [claim, into]))
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from karat.errors import NotFoundError
 from karat.memory.boundary import Reach, reach
+from karat.memory.candidates.side import Sides
 from karat.memory.claims import among, as_json, reach_sql
 from karat.memory.keeper import keeper
 from karat.memory.model import Name, Who
@@ -72,7 +73,9 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         ids += found
 
     def out_of_index() -> None:
-        index = keeper(here).built()
+        keep = keeper(here)
+        keep.sides = Sides()
+        index = keep.built()
         if index is not None:
             index.remove(ids)
 

@@ -49,6 +49,9 @@ MOST_REJECTED = 20
 """How many of those not taken an answer names; `why` asks about any."""
 
 
+LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
+
+
 class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A query, and what the answer may hold."""
 
@@ -63,7 +66,7 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     why: Name | None = None
     """A claim whose fate is to be told."""
-    at: float | None = None
+    at: Annotated[float, msgspec.Meta(ge=0, le=LATEST)] | None = None
     """Seconds since 1970 that count as now: to recompute an old answer."""
 
 
@@ -75,9 +78,11 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     policy = rules.policy.retrieval
     within = reach(ask.who, action, rules.policy.boundary, ask.scopes)
     now = ask.at if ask.at is not None else time()
+    deadline = Deadline(policy.timeout_ms)
     encoder = keep.encoder(here, rules.policy)
-    sought = sought_of(here, rules, ask, within, encoder)
+    sought = sought_of(here, rules, ask, within, encoder, deadline)
     index = sought.index
+    deadline.check("encoding")
     chosen = parameters(sought.query, policy, ask.alpha, ask.k)
     search = _Search(here, sought, chosen, ask.who)
     text = search.text_side(_text_curve(policy, index))
@@ -115,7 +120,9 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     return answer, _event(answer, weighed, policy.threshold)
 
 
-def sought_of(here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None") -> Sought:
+def sought_of(
+    here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None", deadline: Deadline
+) -> Sought:
     """The query, redacted, ready for every level."""
     keep = keeper(here)
     policy = rules.policy.retrieval
@@ -131,7 +138,7 @@ def sought_of(here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Emb
         terms(query, index.morphology),
         np.zeros(0, dtype=np.float32) if encoder is None else encoder.encode([query], "query")[0],
         policy,
-        Deadline(policy.timeout_ms),
+        deadline,
         keep.sides,
     )
 
@@ -319,9 +326,8 @@ def _fates(fit: Sequence[Weighed], choice: Choice, left_out: dict[int, str]) -> 
 
 
 def _rejected(item: Weighed, fates: Mapping[str, str], threshold: float) -> Rejected:
-    said = reason(item, below_threshold=item.score < threshold)
-    fate = fates.get(item.claim.id)
-    return Rejected(item.claim.id, item.score, f"{said}; {fate}" if fate else said)
+    said = reason(item, fates.get(item.claim.id, ""), below_threshold=item.score < threshold)
+    return Rejected(item.claim.id, item.score, said)
 
 
 def _why(

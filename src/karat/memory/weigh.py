@@ -193,7 +193,7 @@ def _part(name: str, value: float | None, weight: float, side: SideFound) -> Par
     return Part(name, value, weight, "measured", side.note)
 
 
-def reason(item: Weighed, *, below_threshold: bool = False) -> str:
+def reason(item: Weighed, fate: str = "", *, below_threshold: bool = False) -> str:
     """Why a claim stands where it does: `FTS=rank:2; cos=0.92; recent=12d; util=0.86; conf=0.72`."""
     features = item.features
     said = []
@@ -206,6 +206,8 @@ def reason(item: Weighed, *, below_threshold: bool = False) -> str:
         f"util={features.g.util:.2f}",
         f"conf={features.g.conf:.2f}",
     ]
+    if fate:
+        said.append(fate)
     if below_threshold:
         said.append("below_threshold")
     return "; ".join(said)

@@ -58,6 +58,8 @@ class Curve(Section, frozen=True, kw_only=True):
         if self.method == "platt":
             if len(self.x) != 2 or self.y:
                 raise ValueError("platt has two numbers in x, and none in y")
+            if self.x[0] > 0:
+                raise ValueError("the first number of platt must not be above 0: a higher score would count less")
         elif not self.x or len(self.x) != len(self.y):
             raise ValueError(f"x and y must be equally long and not empty, not {len(self.x)} and {len(self.y)}")
         elif any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):

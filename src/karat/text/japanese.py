@@ -31,6 +31,7 @@ def use_morphology(wanted: Morphology) -> bool:
     return _installed()
 
 
+@cache
 def dictionary_version() -> str:
     """The dictionary's release: another one may know other words."""
     from importlib.metadata import version
