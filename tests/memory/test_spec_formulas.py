@@ -11,7 +11,8 @@ from karat.memory import rank
 from karat.memory.candidates.words import Words, bm25
 from karat.memory.diversify import Contender, diversify
 from karat.memory.model import faded
-from karat.memory.weigh import Population, calibrated, population, side_weights
+from karat.memory.population import Population, population
+from karat.memory.weigh import calibrated, side_weights
 from karat.policy.retrieval import Curve, Diversity, Dynamic, Hybrid, Normalize, Rerank, Retrieval, Text
 
 UNIT = st.floats(0, 1)

@@ -26,6 +26,15 @@ class Deadline:
             raise TookTooLongError(f"recall took over {self.timeout_ms:g} ms (retrieval.timeout_ms), by {stage}")
 
     @contextmanager
+    def not_counted(self) -> Iterator[None]:
+        """What is made once and kept, such as an index, is not this call's time."""
+        started = monotonic()
+        try:
+            yield
+        finally:
+            self._end += monotonic() - started
+
+    @contextmanager
     def interrupting(self, connection: "DuckDBPyConnection", stage: str) -> Iterator[None]:
         """Stop what the connection is doing when the time is up."""
         self.check(stage)

@@ -220,7 +220,7 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
 def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback, now: float) -> Standing:
     """The claim's numbers from before its first vote, and after all votes that count for it now, its own or moved."""
     first = connection.execute(
-        "SELECT body::TEXT FROM feedbacks WHERE body->>'claim' = ? ORDER BY ts, rowid LIMIT 1", [claim]
+        "SELECT body::TEXT FROM feedbacks WHERE (body->>'claim') = ? ORDER BY ts, rowid LIMIT 1", [claim]
     ).fetchone()
     standing = Standing(**msgspec.json.decode(first[0])["before"]) if first else _kept(connection, claim)
     votes = connection.execute(

@@ -18,13 +18,12 @@ from karat.memory.index import Index
 from karat.memory.ingest import redacted_claim
 from karat.memory.keeper import Rules, keeper
 from karat.memory.model import Claim, Name, Share, Text, Who
+from karat.memory.population import NO_SPREAD
 from karat.memory.rank import Parameters, parameters
 from karat.memory.rescan import backfill_aside
 from karat.memory.weigh import (
-    NO_SPREAD,
     SideFound,
     Weighed,
-    population,
     reason,
     score_of,
     statistics,
@@ -127,7 +126,8 @@ def sought_of(
     keep = keeper(here)
     policy = rules.policy.retrieval
     query = rules.redactor.redact(ask.query).text
-    index = keep.index(here, rules.policy)
+    with deadline.not_counted():
+        index = keep.index(here, rules.policy)
     return Sought(
         index,
         here.connection,
@@ -248,8 +248,7 @@ def _weighed(
         ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
         # A claim that went while the other side was searched is no candidate.
         claims = index.shelf.claims([row_of[id_] for id_ in ids if id_ in row_of], now, policy.feedback)
-        mask = sought.mask()
-        people = population(index.shelf.utility(mask, now, policy.feedback)) if claims else NO_SPREAD
+        people = index.shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
     return weigh(claims, text, vectors, chosen.alpha, people, policy)
 
 

@@ -2,30 +2,26 @@
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from karat.memory.answers import Features, Gain
 from karat.memory.candidates.sought import Hit
 from karat.memory.model import Claim
+from karat.memory.population import Population
 from karat.memory.rank import (
     Gains,
     fuse,
     g_factors,
-    linear_utility,
     norm_bm25,
     norm_cos,
     norm_rank,
     recency,
-    sigmoid,
 )
 from karat.policy.retrieval import Curve, Retrieval
 from karat.score import Part, Rule, Score
 from karat.stats.calibration import apply_platt, apply_points
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class SideFound(NamedTuple):
@@ -65,33 +61,6 @@ def calibrated(raw: Sequence[float], curve: Curve) -> list[float]:
     if curve.method == "platt":
         return list(map(float, apply_platt(scores, *curve.x)))
     return list(map(float, apply_points(scores, np.asarray(curve.x), np.asarray(curve.y))))
-
-
-class Population(NamedTuple):
-    """Utility over everything that the request may read: what a z-score is measured against."""
-
-    mean: float
-    deviation: float
-
-    def gain(self, utility: float) -> float:
-        """sigma(z); without spread there is no z, and utility itself stands in."""
-        if self.deviation <= 0:
-            return linear_utility(utility)
-        return sigmoid((utility - self.mean) / self.deviation)
-
-
-NO_SPREAD = Population(0.0, 0.0)
-
-
-def population(utilities: "NDArray[np.float64]") -> Population:
-    """Mean and deviation; fewer than two claims, or all alike, have no spread.
-
-    >>> population(np.array([0.0, 1.0]))
-    Population(mean=0.5, deviation=0.5)
-    """
-    if len(utilities) < 2 or utilities.min() == utilities.max():
-        return NO_SPREAD
-    return Population(float(utilities.mean()), float(utilities.std()))
 
 
 class Weighed(NamedTuple):

@@ -8,7 +8,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from karat.memory.boundary import Reach
-from karat.memory.model import KINDS, SECONDS_A_DAY, Claim
+from karat.memory.model import KINDS, SECONDS_A_DAY, Claim, faded
+from karat.memory.population import Population, population
 from karat.policy.boundary import CLASSES, SCOPES
 from karat.policy.retrieval import Feedback
 
@@ -59,6 +60,7 @@ class Shelf:
         self._kinds: dict[str, int] = {kind: code for code, kind in enumerate(KINDS)}
         self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in _COLUMNS.items()}
         self._masks: dict[tuple[Reach, tuple[str, ...] | None], Mask] = {}
+        self._populations: dict[Any, tuple[Population, float]] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -78,7 +80,7 @@ class Shelf:
             self._claims.append(entry.claim)
         rows = np.arange(start, start + len(entries))
         self._fill(rows, entries)
-        self._masks.clear()
+        self._changed()
 
     def _fill(self, rows: "Rows", entries: Sequence[Entry]) -> None:
         columns = self._columns
@@ -104,7 +106,7 @@ class Shelf:
             self.dead += len(rows)
             for row in rows:
                 self.ids[row], self._claims[row] = "", None
-            self._masks.clear()
+            self._changed()
 
     def change(self, id_: str, numbers: Mapping[str, float]) -> None:
         """New numbers for a claim; one that is not there is passed over."""
@@ -112,6 +114,7 @@ class Shelf:
         if row is not None:
             for name, number in numbers.items():
                 self.column(name)[row] = number
+            self._populations.clear()
 
     def mask(self, reach: Reach, kinds: Sequence[str] | None = None) -> "Mask":
         """The rows that a request may read. Kept until the shelf changes: many requests share a reach."""
@@ -148,6 +151,26 @@ class Shelf:
         if "principle" in reach.scopes:
             seen |= (scope == SCOPES.index("principle")) & (here | (project == self._codes.get(None, -1)))
         return seen
+
+    def _changed(self) -> None:
+        self._masks.clear()
+        self._populations.clear()
+
+    def population(self, reach: Reach, kinds: Sequence[str] | None, now: float, policy: Feedback) -> Population:
+        """Utility over everything in reach, as of now.
+
+        All of it fades by one factor, so it is measured once and scaled after that, until something changes.
+        """
+        key = (reach, tuple(kinds) if kinds is not None else None, policy.utility_half_life_days)
+        kept = self._populations.get(key)
+        if kept is None or now < kept[1]:
+            mask = self.mask(reach, kinds)
+            kept = (population(self.utility(mask, now, policy)), now)
+            if bool((self.column("utility_at")[mask] > now).any()):
+                return kept[0]  # what is set in the future does not fade yet
+            self._populations[key] = kept
+        left = faded(1.0, (now - kept[1]) / SECONDS_A_DAY, policy.utility_half_life_days)
+        return Population(kept[0].mean * left, kept[0].deviation * left)
 
     def content(self, row: int) -> tuple[Any, ...]:
         """What a claim says and who may see it, whatever its numbers are."""

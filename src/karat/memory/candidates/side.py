@@ -45,7 +45,8 @@ class Side:
     def search(self, sought: Sought, k: int) -> list[Hit]:
         """The k best claims."""
         with self._lock:
-            database = self._filled(sought)
+            with sought.deadline.not_counted():
+                database = self._filled(sought)
             with sought.deadline.interrupting(database, self.extension):
                 found = self._search(database, sought, k)
         with sought.index.lock:

@@ -41,8 +41,8 @@ class Sought:
 
     def vector_literal(self) -> str:
         """The query's vector written out: bound as a list it takes 30 ms, and DuckDB's index needs a constant."""
-        numbers = ", ".join(map(repr, self.vector.tolist()))
-        return f"[{numbers}]::FLOAT[{len(self.vector)}]"
+        # As text: a list of numbers takes DuckDB three times as long to read.
+        return f"'{self.vector.tolist()}'::FLOAT[{len(self.vector)}]"
 
 
 class Hit(NamedTuple):
