@@ -18,6 +18,7 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     monkeypatch.setenv("KARAT_CACHE", str(run / "karat-cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(run / "data"))
     monkeypatch.setenv("NO_COLOR", "1")
 
 

@@ -52,20 +52,24 @@ def test_python_examples_run_in_the_order_they_stand(
             exec(compile(block, str(page), "exec"), names)
 
 
+def shell(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a line in a folder that has a store of its own."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PATH": path, "KARAT_STORE": str(folder / "karat.duckdb")}
+    return subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, env=env)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shell_examples_run(page: Path, tmp_path: Path) -> None:
     """Every `karat` line of a sh block, as written, in a folder that has the samples and a karat.yaml."""
-    for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl"):
+    for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl", "factors.jsonl"):
         shutil.copy(SOURCE / "samples" / name, tmp_path)
     (tmp_path / "karat.yaml").write_text("value: {gate: 0.8}\n")
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if re.search(r"\bkarat ", line)]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in lines:
         if "--fetch-model" in line or line.startswith("pip "):
             continue  # needs a network
-        done = subprocess.run(
-            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}
-        )
+        done = shell(line, tmp_path)
         allowed = (0, 1) if re.search(" diff | eval run ", line) else (0,)  # 1: they differ, some case failed
         assert done.returncode in allowed, f"{line}\n{done.stderr}"
 
@@ -73,14 +77,11 @@ def test_shell_examples_run(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_shows_of_a_command_is_what_it_prints(page: Path, tmp_path: Path) -> None:
     """A console block: `$ command`, then its output; `...` stands for lines that differ from run to run."""
-    for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl"):
+    for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl", "factors.jsonl"):
         shutil.copy(SOURCE / "samples" / name, tmp_path)
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for block in blocks(page, "console"):
         line, _, expected = block.removeprefix("$ ").partition("\n")
-        done = subprocess.run(
-            ["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}
-        )
+        done = shell(line, tmp_path)
         printed = "\n".join(text.rstrip() for text in done.stdout.splitlines()) + "\n"
         assert doctest.OutputChecker().check_output(expected, printed, doctest.ELLIPSIS), printed
 

@@ -22,7 +22,8 @@ LAYERS = [
     ["judge"],
     ["trace", "evals", "memory", "confidence"],
     ["loop", "samples"],
-    ["serve", "cli"],
+    ["serve"],
+    ["cli"],
     ["__init__", "__main__"],
 ]
 LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}

@@ -13,6 +13,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from karat.confidence import (
+        ActionDecision,
+        ConfidenceAggregator,
+        ConfidenceCalculator,
+        ConfidenceFactors,
+        ConfidenceScore,
+        Gate,
+        InterventionLevel,
+        LLMSelfEvaluator,
+        QueryCoverageCalculator,
+        SourceAgreementCalculator,
+    )
     from karat.embed import find_encoder
     from karat.errors import InputError, KaratError, PolicyError
     from karat.evals import (
@@ -33,6 +45,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "karat.confidence": (
+        "ActionDecision",
+        "ConfidenceAggregator",
+        "ConfidenceCalculator",
+        "ConfidenceFactors",
+        "ConfidenceScore",
+        "Gate",
+        "InterventionLevel",
+        "LLMSelfEvaluator",
+        "QueryCoverageCalculator",
+        "SourceAgreementCalculator",
+    ),
     "karat.embed": ("find_encoder",),
     "karat.errors": ("InputError", "KaratError", "PolicyError"),
     "karat.evals": (
@@ -53,13 +77,22 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "ActionDecision",
+    "ConfidenceAggregator",
+    "ConfidenceCalculator",
+    "ConfidenceFactors",
+    "ConfidenceScore",
     "Evaluator",
+    "Gate",
     "InputError",
+    "InterventionLevel",
     "KaratError",
+    "LLMSelfEvaluator",
     "Memory",
     "Part",
     "Policy",
     "PolicyError",
+    "QueryCoverageCalculator",
     "ReasoningTrace",
     "ResponseTimeScorer",
     "Rule",
@@ -68,6 +101,7 @@ __all__ = [
     "ScorerDetails",
     "ScorerResult",
     "ScoringWeights",
+    "SourceAgreementCalculator",
     "TraceValuer",
     "VectorCache",
     "__version__",

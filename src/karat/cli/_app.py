@@ -15,6 +15,7 @@ COMMANDS = {
     "value": "karat.cli.value:value",
     "eval": "karat.cli.eval:eval_",
     "memory": "karat.cli.memory:memory",
+    "confidence": "karat.cli.confidence:confidence",
     "redact": "karat.cli.redact:redact",
     "policy": "karat.cli.policy:policy",
     "doctor": "karat.cli.doctor:doctor",

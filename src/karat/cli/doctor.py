@@ -25,13 +25,16 @@ CHECK_SECONDS = 600.0
 
 
 @click.command()
+@click.option("--fetch-model", metavar="NAME", help="Fetch this encoder from the hub, once. Uses the network.")
 @click.option(
-    "--fetch-model", metavar="NAME", help="Fetch this encoder from the hub, once. The only thing that uses the network."
+    "--judge", "try_judge", is_flag=True, help="Ask the judge one question, and nothing else. Uses the network."
 )
 @json_option
 @policy_option
 @store_option
-def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None, store_file: Path | None) -> None:
+def doctor(
+    fetch_model: str | None, try_judge: bool, as_json: bool, policy_file: Path | None, store_file: Path | None
+) -> None:
     """What is installed, found and missing, and the one command that adds it.
 
     \b
@@ -39,14 +42,18 @@ def doctor(fetch_model: str | None, as_json: bool, policy_file: Path | None, sto
       karat doctor
       karat doctor --json
       karat doctor --fetch-model intfloat/multilingual-e5-small
+      karat doctor --judge
 
     \b
     Exit codes:
       0  Karat works; what is missing is optional
-      1  something is broken, or a model could not be fetched
+      1  something is broken, a model could not be fetched, or the judge does not answer
     """
     if fetch_model:
         _fetch(fetch_model)
+        return
+    if try_judge:
+        _try_judge(policy_file, as_json=as_json)
         return
     findings = [_python(), *_packages(), _cache(), *_policy_and_encoder(policy_file), _store(store_file)]
     if as_json:
@@ -68,6 +75,20 @@ def _fetch(name: str) -> None:
     click.echo(
         f"{name} is in {folder}\nuse it: put 'embed: {{model: {name}}}' into karat.yaml, or KARAT_EMBED__MODEL={name}"
     )
+
+
+def _try_judge(policy_file: Path | None, *, as_json: bool) -> None:
+    """One line: what works, or what to do."""
+    from karat.judge import probe
+
+    finding = probe(load_policy(policy_file))
+    if as_json:
+        show_json(finding._asdict())
+    else:
+        text = f"{finding.name}: {finding.found}"
+        click.echo(f"{MARKS[finding.state][0]} {printable(f'{text}; {finding.advice}' if finding.advice else text)}")
+    if finding.state != "ok":
+        raise SystemExit(BROKEN)
 
 
 def _python() -> Finding:

@@ -38,6 +38,7 @@ BUILT_IN = {
         "levenshtein",
         "numeric",
         "embedding-similarity",
+        "llm-judge",
     )
 }
 

@@ -43,6 +43,7 @@ THRESHOLDS = {
     "levenshtein": 0.8,
     "numeric": 1.0,
     "embedding-similarity": 0.8,
+    "llm-judge": 0.7,
 }
 
 

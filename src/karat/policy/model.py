@@ -9,8 +9,10 @@ import msgspec
 from karat.check import json_schema
 from karat.policy._fields import Section
 from karat.policy.boundary import Boundary
+from karat.policy.confidence import Confidence
 from karat.policy.embed import Embed
 from karat.policy.evals import Evals
+from karat.policy.judge import Judge
 from karat.policy.redact import Redact
 from karat.policy.retrieval import Retrieval
 from karat.policy.value import Value
@@ -28,6 +30,8 @@ class Policy(Section, frozen=True, kw_only=True):
     retrieval: Retrieval = Retrieval()
     boundary: Boundary = Boundary()
     redact: Redact = Redact()
+    confidence: Confidence = Confidence()
+    judge: Judge = Judge()
     embed: Embed = Embed()
 
     def version(self, section: str) -> str:

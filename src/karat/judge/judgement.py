@@ -1,0 +1,52 @@
+"""Judgement: what came of one question to the judge. A failure is a value with a reason, never a number."""
+
+from typing import Literal
+
+import msgspec
+
+Status = Literal["ok", "failed"]
+
+
+class Tokens(msgspec.Struct, frozen=True, gc=False):
+    """What a call cost, as the server counted it."""
+
+    prompt: int = 0
+    completion: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.prompt + self.completion
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """A number from 0 to 1, or why there is none.
+
+    >>> failed("the endpoint answered 500").value is None
+    True
+    """
+
+    value: float | None = None
+    """The number; of several the first."""
+    values: dict[str, float] = {}
+    """Every number by name; empty where it failed: there are all of them or none."""
+    status: Status = "ok"
+    reason: str = ""
+    raw: str = ""
+    """What the model wrote, redacted; long ones are cut."""
+    notes: tuple[str, ...] = ()
+    """What was done to get here: a number was clamped, the server did not take a parameter."""
+    tokens: Tokens | None = None
+    """None where the server does not count. Those of a cached judgement were spent when it was made."""
+    model: str = ""
+    prompt: str = ""
+    """The prompt's version."""
+    cached: bool = False
+    calls: int = 0
+    """How often the endpoint was called for it, repeats included; 0 where it came from the cache."""
+    took_ms: float = 0.0
+
+
+def failed(reason: str, raw: str = "") -> Judgement:
+    """No number, and why."""
+    return Judgement(status="failed", reason=reason, raw=raw)
