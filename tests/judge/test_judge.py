@@ -502,9 +502,12 @@ def test_a_batch_is_cancelled_as_a_whole(meet: Meet) -> None:
 def test_ctrl_c_gives_the_call_up(meet: Meet) -> None:
     judge, server = meet(slow(30))
 
+    asking = threading.get_ident()
+
     def interrupt() -> None:
         until(lambda: server.calls == 1)
-        signal.raise_signal(signal.SIGINT)
+        # raise_signal would reach this thread, and the one that waits would not wake up.
+        signal.pthread_kill(asking, signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
