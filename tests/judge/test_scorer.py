@@ -75,3 +75,15 @@ def test_without_a_judge_it_has_failed() -> None:
 def test_it_needs_a_rubric(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="rubri"):
         bind([{"type": "llm-judge", **options}], load_policy().evals)
+
+
+def test_the_judge_is_that_of_the_runs_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text must not go to another endpoint than the policy of the run names."""
+    with ModelServer(says("0.9")) as mine, ModelServer(says("0.1")) as other:
+        policy = load_policy(overrides={"judge": {"base_url": mine.base_url, "model": "stand-in", "cache": False}})
+        monkeypatch.setenv("KARAT_JUDGE__BASE_URL", other.base_url)
+        monkeypatch.setenv("KARAT_JUDGE__MODEL", "other")
+        golden = msgspec.convert({"id": "c-1", "expected": {}}, Case)
+        output = msgspec.convert({"id": "c-1", "output": "Hi"}, Output)
+        (result,) = Evaluator([POLITE], policy).evaluate(golden, output).results
+    assert (result.score, mine.calls, other.calls) == (0.9, 1, 0)

@@ -11,6 +11,7 @@ from karat.policy.evals import Evals
 
 if TYPE_CHECKING:
     from karat.embed import Embedder
+    from karat.judge import Judge
 
 
 Where = Literal["start", "middle", "end", ""]
@@ -60,3 +61,5 @@ class Context(NamedTuple):
     policy: Evals
     options: Any = None
     embedder: "Callable[[], Embedder | None]" = lambda: None
+    judge: "Callable[[], Judge] | None" = None
+    """The language model of the run's policy; None where a scorer is used by itself."""

@@ -90,8 +90,7 @@ class Bound(NamedTuple):
     def __call__(self, actual: Output, expected: Expected, context: Context) -> ScorerResult:
         """The verdict on one case. Whatever the scorer raises becomes a failed score with the reason."""
         try:
-            mine = Context(context.evidence, context.policy, self.options, context.embedder)
-            score = self.judge(actual, expected, mine)
+            score = self.judge(actual, expected, context._replace(options=self.options))
         except InputError as error:
             score = failed(self.type, str(error))
         except (Exception, SystemExit) as error:

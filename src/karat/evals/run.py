@@ -18,6 +18,7 @@ from karat.score import Score, Status
 
 if TYPE_CHECKING:
     from karat.embed import Embedder
+    from karat.judge import Judge
 
 Produce = Callable[[Case], Output]
 
@@ -72,11 +73,20 @@ class Evaluator:
         self._evals = self.policy.evals
         self._version = self.policy.version("evals")
         self._embedder = embedder
+        self._judge_kept: Judge | None = None
         self.bound = bind(scorer_list(scorers, self.policy), self._evals)
+
+    def _judge(self) -> "Judge":
+        """The language model that this run's policy names, whatever other policies are around."""
+        if self._judge_kept is None:
+            from karat.judge import Judge
+
+            self._judge_kept = Judge(self.policy)
+        return self._judge_kept
 
     def evaluate(self, case: Case, output: Output) -> CaseResult:
         """Judge one output."""
-        context = Context(Evidence(case.pages, output), self._evals, None, self._embedder)
+        context = Context(Evidence(case.pages, output), self._evals, None, self._embedder, self._judge)
         results = tuple(self._results(self.bound_for(case), case, output, context))
         try:
             passed = is_passed(results)

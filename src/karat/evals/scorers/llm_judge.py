@@ -37,7 +37,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 def score(actual: Output, expected: Expected, context: Context) -> Score:
     """The judge's number. What is judged is the output, or the pages after it; the pages before are the sources."""
     options: Options = context.options
-    judge = judge_in_force()
+    judge = context.judge() if context.judge is not None else judge_in_force()
     prompt = judge.prompt(
         "rubric",
         {
