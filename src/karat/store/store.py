@@ -33,6 +33,7 @@ PATIENCE_SECONDS = 15.0
 """How long a call may take, owners that go and come included."""
 GREETING_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
+MAKING_SECONDS = 1.0
 
 
 class _Link:
@@ -235,7 +236,7 @@ class Store:
                     self.path.parent.mkdir(parents=True, exist_ok=True)
                     _owners[self._real] = Owner(self._real)
                 except duckdb().IOException as error:
-                    holder = _holder(error)
+                    holder = _holder(error) or _maker(error, self._real)
                     if holder:
                         return holder
                     raise StoreError(f"{self.path} cannot be opened: {reason(error)}") from None
@@ -252,6 +253,14 @@ class Store:
         self._lock = threading.Lock()
         self._uses_owner = False
         self._drop_links()  # closes this process's copies; the parent's stay open
+
+
+def _maker(error: Exception, path: Path) -> str:
+    """Who is just making the file: for a moment it is there and has nothing in it that DuckDB knows."""
+    with suppress(OSError):
+        if "not a valid DuckDB database" in str(error) and time.time() - path.stat().st_mtime < MAKING_SECONDS:
+            return "another process"
+    return ""
 
 
 def _holder(error: Exception) -> str:
