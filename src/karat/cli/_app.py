@@ -18,6 +18,7 @@ COMMANDS = {
     "confidence": "karat.cli.confidence:confidence",
     "redact": "karat.cli.redact:redact",
     "policy": "karat.cli.policy:policy",
+    "mcp": "karat.serve.command:mcp",
     "doctor": "karat.cli.doctor:doctor",
 }
 BAD_INPUT = 2

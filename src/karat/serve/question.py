@@ -1,0 +1,76 @@
+"""A decision that a person may have to make: put into the store first, then asked, then answered. Any door may ask."""
+
+from time import time
+from typing import Any, NamedTuple
+
+import msgspec
+
+from karat.confidence import ConfidenceFactors, Gate
+from karat.confidence.operations import APPROVED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided
+from karat.errors import ConflictError
+from karat.serve import answers
+from karat.serve.fence import clean, one_line
+from karat.store import Store
+
+SHOWN_ACTION = 500
+
+
+class Opened(NamedTuple):
+    """A decision in the store: made, or waiting for a person."""
+
+    id: str
+    waits: bool
+    timeout_seconds: float
+
+
+class OpenGate(Gate):
+    """The gate without its own way of asking: between question and answer, a door may have to return to its client."""
+
+    def open(self, factors: ConfidenceFactors, action: str) -> Opened:
+        """Decide, and where a person must, leave the question in the store."""
+        question, _ = self._question(factors, action)
+        if question.decision.should_proceed:
+            return Opened(self._go_on(question, factors).id or "", False, 0.0)
+        return Opened(self._open(question, factors) or "", True, question.timeout_seconds)
+
+
+def close(store: Store, tenant: str, id_: str, *, approve: bool, actor: str, why: str | None, expire: bool) -> None:
+    """Keep what a person said. If another answer was quicker, or the time is up, that stands."""
+    try:
+        store.call("confidence.answer", AnswerQuestion(id_, approve, tenant, actor, why, expire))
+    except ConflictError:
+        return
+
+
+def look_up(store: Store, tenant: str, id_: str) -> Decided:
+    """A decision as it stands. What waited too long is expired, whether or not somebody wrote that down."""
+    found: Decided = store.call("confidence.decision", AskDecision(id_, tenant))
+    late = found.state == PENDING and found.expires_at is not None and time() > found.expires_at
+    return msgspec.structs.replace(found, state=EXPIRED) if late else found
+
+
+def question_text(found: Decided) -> str:
+    """What a person is asked. An agent chose the words of the action, so they stand in quotes, on one line."""
+    return f"An agent wants to do this: “{one_line(found.action, SHOWN_ACTION)}”. Its {found.reason}. May it?"
+
+
+def as_answer(found: Decided, **envelope: str) -> answers.Decision:
+    """A decision for whoever asked for it; one that waits comes with its question."""
+    waiting: dict[str, Any] = {}
+    if found.state == PENDING:
+        waiting["question"] = question_text(found)
+        waiting["how_to_answer"] = (
+            f"Not allowed yet. Ask the person, who answers with 'karat confidence answer {found.id} yes' (or no). "
+            f'Then call decide with {{"decision": "{found.id}"}}.'
+        )
+    return answers.Decision(
+        decision_id=found.id,
+        allowed=found.state == APPROVED,
+        state=found.state,
+        level=found.level,
+        confidence=found.confidence,
+        why=clean(found.why or found.reason),
+        decided_by=one_line(found.decided_by) if found.decided_by else None,
+        **waiting,
+        **envelope,
+    )

@@ -1,0 +1,55 @@
+"""Every answer says by which request and trace it came; every error has a code of NOTES.md."""
+
+import logging
+
+import pytest
+
+from karat import errors
+from karat.serve.envelope import CODES, caller, failure
+
+
+def test_the_clients_trace_is_kept() -> None:
+    assert caller({"traceparent": f"00-{'a' * 32}-{'b' * 16}-01"}).trace_id == "a" * 32
+    assert caller({"trace_id": "run-7"}).trace_id == "run-7"
+
+
+@pytest.mark.parametrize("meta", [None, {}, {"traceparent": "nonsense"}, {"trace_id": "a\x1b[2J"}, {"trace_id": ["x"]}])
+def test_without_a_good_one_there_is_a_new_one(meta: dict[str, object] | None) -> None:
+    one, other = caller(meta), caller(meta)
+    assert len(one.trace_id) == 32
+    assert len({one.trace_id, other.trace_id, one.request_id, other.request_id}) == 4
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.InputError("bad"), "VALIDATION_ERROR"),
+        (errors.PolicyError("bad"), "POLICY_INVALID"),
+        (errors.NotFoundError("gone"), "NOT_FOUND"),
+        (errors.ConflictError("no"), "CONFLICT"),
+        (errors.BoundaryError("no"), "BOUNDARY_DENIED"),
+        (errors.TookTooLongError("late"), "TIMEOUT"),
+        (TimeoutError("late"), "TIMEOUT"),
+        (errors.StoreError("broken"), "INTERNAL"),
+        (ZeroDivisionError("secret inside"), "INTERNAL"),
+    ],
+)
+def test_codes(error: Exception, code: str) -> None:
+    asked = caller()
+    told = failure(error, asked)
+    assert code in CODES
+    assert told["error"]["code"] == code
+    assert (told["request_id"], told["trace_id"]) == (asked.request_id, asked.trace_id)
+
+
+def test_what_was_not_expected_goes_to_the_log_only(caplog: pytest.LogCaptureFixture) -> None:
+    asked = caller()
+    with caplog.at_level(logging.ERROR):
+        told = failure(ZeroDivisionError("inner words"), asked)
+    assert "inner words" not in str(told)
+    assert asked.request_id in told["error"]["message"]
+    assert "inner words" in caplog.text
+
+
+def test_messages_do_nothing_to_a_terminal() -> None:
+    assert failure(errors.StoreError("a\x1b[2Jb"), caller())["error"]["message"] == "ab"

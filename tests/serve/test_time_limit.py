@@ -1,0 +1,34 @@
+"""A call that takes too long is a TIMEOUT; the server goes on."""
+
+import time
+
+import anyio
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client
+
+from karat.serve import mcp
+from karat.serve.desk import Desk, Settings
+from karat.serve.tools import TOOLS
+
+
+def test_a_late_call_is_a_timeout(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = TOOLS[1]._replace(seconds=0.05, run=lambda *_: time.sleep(0.5))  # type: ignore[arg-type]
+    monkeypatch.setattr(mcp, "tool", lambda _: slow)
+    desk = Desk(Settings(tmp_path_factory.mktemp("store") / "notes.duckdb"))
+
+    async def work() -> None:
+        async with Client(mcp.Door(desk).server()) as client:
+            result = await client.call_tool("pce_memory_search", {"query": "x"})
+            assert result.is_error
+            assert result.structured_content["error"] == {
+                "code": "TIMEOUT",
+                "message": "pce_memory_search took over 0.05 s",
+            }
+
+    try:
+        anyio.run(work)
+    finally:
+        desk.close()

@@ -1,0 +1,70 @@
+"""The table of tools: names, schemas, and that its copies of other packages' words are true ones."""
+
+import re
+from typing import get_args
+
+import jsonschema
+import msgspec
+import pytest
+
+from karat.confidence import ConfidenceFactors
+from karat.errors import InputError, NotFoundError
+from karat.memory import model
+from karat.serve import clients, requests
+from karat.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
+from tests.test_house import loaded_by
+
+
+@pytest.mark.parametrize("one", TOOLS, ids=lambda one: one.name)
+def test_schemas_are_schemas_and_examples_fit(one: Tool) -> None:
+    for schema in (input_schema(one), output_schema(one)):
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+    examples = re.findall(r"(?:Example|question): (\{.*)", one.description)
+    assert examples
+    for example in map(msgspec.json.decode, examples):
+        jsonschema.validate(example, input_schema(one))
+        checked(one, example)
+
+
+def test_names_fit_every_client_and_have_two_spellings() -> None:
+    for one in TOOLS:
+        assert re.fullmatch(r"[a-z_]{1,64}", one.name)
+        assert tool(one.name) is tool(one.name.replace("_", ".")) is one
+    assert [one.dotted for one in TOOLS if one.dotted] == ["pce.memory.activate", "pce.memory.search"]
+    with pytest.raises(NotFoundError, match="did you mean 'memory_add'"):
+        tool("memory_ad")
+
+
+def test_only_what_forgets_is_destructive() -> None:
+    assert [one.name for one in TOOLS if one.destructive] == ["memory_forget"]
+    writes = {one.name for one in TOOLS if not one.read_only}
+    assert writes == {"pce_memory_activate", "memory_add", "memory_vote", "memory_forget", "decide"}
+
+
+def test_every_fault_is_told() -> None:
+    with pytest.raises(InputError) as caught:
+        checked(tool("confidence_score"), {"factors": {"search_max_score": 1.7, "source_cuont": 1}})
+    assert len(caught.value.lines) == 2
+    with pytest.raises(InputError):
+        checked(tool("confidence_score"), [])
+
+
+def test_the_copies_are_true() -> None:
+    assert get_args(requests.Kind) == model.KINDS
+    assert get_args(requests.Signal) == model.SIGNALS
+    assert get_args(requests.EntityType) == get_args(model.EntityType)
+    assert msgspec.structs.asdict(requests.Factors()) == msgspec.structs.asdict(ConfidenceFactors())
+
+
+def test_the_table_loads_nothing_heavy() -> None:
+    assert loaded_by("import karat.serve.tools, karat.serve.command").isdisjoint({"numpy", "duckdb", "mcp", "pydantic"})
+    assert loaded_by("import karat").isdisjoint({"mcp", "mcp_types", "pydantic", "anyio"})
+
+
+@pytest.mark.parametrize("client", clients.CLIENTS)
+def test_the_block_to_paste(client: str) -> None:
+    block = msgspec.json.decode(clients.block(client, ["--project", "a b"], program="/bin/karat"))
+    server = block["mcpServers"]["karat"]
+    assert (server["command"], server["args"]) == ("/bin/karat", ["mcp", "--project", "a b"])
+    assert clients.where(client)
