@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -499,9 +499,17 @@ def test_a_batch_is_cancelled_as_a_whole(meet: Meet) -> None:
     assert server.calls <= 7
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores Ctrl-C, and so would these tests."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_gives_the_call_up(meet: Meet) -> None:
     judge, server = meet(slow(30))
-
     asking = threading.get_ident()
 
     def interrupt() -> None:
