@@ -10,6 +10,7 @@ import numpy as np
 
 from karat.errors import InputError
 from karat.memory.boundary import check_invariants
+from karat.memory.change import Done
 from karat.memory.claims import indexed_text, select_claims
 from karat.memory.index import refresh
 from karat.memory.ingest import (
@@ -101,10 +102,6 @@ def _looked_at(claim: Claim, rules: Rules) -> _Rewritten | None:
         "provenance": msgspec.json.encode(provenance).decode(),
     }
     return _Rewritten(claim.id, columns, entities)
-
-
-class Done(msgspec.Struct, frozen=True):
-    """It is done."""
 
 
 @writes("memory.rewrite", _Rewrite, Done)

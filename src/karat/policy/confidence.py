@@ -7,7 +7,6 @@ from karat.policy._fields import Section, choice, count, number, share
 from karat.policy.stand_ins import StandIns
 
 Aggregation = Literal["mean", "min", "weighted"]
-OnTimeout = Literal["deny", "allow"]
 
 
 class SearchQuality(Section, frozen=True, kw_only=True):
