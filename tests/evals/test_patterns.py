@@ -2,11 +2,11 @@
 
 import pytest
 import regex
-from hypothesis import example, given
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from karat.errors import InputError
-from karat.evals.patterns import PatternTimeoutError, check_pattern, found, near_miss, plain_words
+from karat.evals.patterns import PatternTimeoutError, check_pattern, found, near_miss, plain_words, quick
 from karat.policy.evals import Patterns
 
 LIMITS = Patterns()
@@ -49,15 +49,60 @@ def test_plain_patterns_find_what_regular_expressions_find(pattern: str, text: s
     assert found(pattern, text, LIMITS) is (regex.search(pattern, text, regex.DOTALL) is not None)
 
 
-def test_most_golden_patterns_are_plain() -> None:
+QUICK_PIECES = st.sampled_from(["a", "b", ".", "カ", r"\d", r"\.", "[^a]", "[ab]", "[a-カ]", "^", "$", "1", "\n"])
+REPEATS = st.sampled_from(["", "a*", "b+", ".*?", "[^a]+", r"\d*", "カ+?"])
+
+
+@given(
+    st.lists(QUICK_PIECES, max_size=5).map("".join),
+    REPEATS,
+    st.lists(QUICK_PIECES, max_size=5).map("".join),
+    st.text("abカ.1\n", max_size=12),
+)
+@example("^a", "b+", "$", "ab\n")
+def test_quick_patterns_find_what_the_other_engine_finds(start: str, repeat: str, end: str, text: str) -> None:
+    standard = quick(start + repeat + end)
+    assume(standard is not None)
+    assert standard is not None
+    assert (standard.search(text) is None) is (regex.search(standard.pattern, text, regex.DOTALL) is None)
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "a*a*", "(a*)*", "a?a?a?aaa", "(a|aa)(a|aa)", "a{1,5}", r"\w+", "a|b+"])
+def test_only_what_cannot_search_for_long_is_quick(pattern: str) -> None:
+    assert quick(pattern) is None
+
+
+def test_most_golden_patterns_are_plain_and_many_others_quick() -> None:
     assert plain_words("要約|まとめ|サマリー") is not None
     assert plain_words("Cart.*Cart.*Cart") is not None
-    assert plain_words("(a+)+$") is None
+    assert plain_words(r"total.*[^\d]42[^\d]") is None
+    assert quick(r"total.*[^\d]42[^\d]") is not None
 
 
 @pytest.mark.parametrize("pattern", ["(", "[a", "a**", r"\p{Nothing}", "(?P<n>a)(?P<n>", "a{2,1}"])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(InputError, match="is not a regular expression"):
+        check_pattern(pattern)
+
+
+SIGNS = st.sampled_from(
+    [*r"ab1-^$.|?*+{}[]()\\,:=!<>&~#Ppdwkgx", "(?:", "(?P<n>", "[[", "[^[", "--", "||", "(?i)", r"\p{L}"]
+)
+
+
+@settings(max_examples=200)
+@given(st.lists(SIGNS, max_size=12).map("".join))
+@example("[a||b]")
+@example("[^[a]")
+@example(r"\p{L}+")
+@example("a++")
+def test_a_pattern_that_is_taken_can_be_used(pattern: str) -> None:
+    try:
+        regex.compile(pattern, regex.DOTALL)
+    except regex.error:
+        with pytest.raises(InputError, match="is not a regular expression"):
+            check_pattern(pattern)
+    else:
         check_pattern(pattern)
 
 

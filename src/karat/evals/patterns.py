@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,6 +46,14 @@ _SIMPLE = re.compile(
     r"|(?P<words>[^\\^$.?*+{}\[\]()|]+(?![?*+{]))"
 )
 MOST_CHOICES = 32
+_OWN_DIALECT = re.compile(r"\[\^?\[|--|&&|~~|\|\||\{(?!\d+,?\d*\})")
+"""What the engine reads differently than the standard library does: sets within sets, and errors in braces."""
+_ATOM = r"(?:\\[^\w\s]|\\[dDnt]|\[\^?(?:[^\\\]\[]|\\[^\w\s]|\\[dDnt])+\]|[^\\^$?*+{}\[\]()|])"
+_TOKENS = rf"(?:{_ATOM}|[\^$])*"
+_QUICK = re.compile(rf"{_TOKENS}(?:{_ATOM}[*+]\??{_TOKENS})?")
+"""Signs, sets, and one repeat of a single sign at most: without choices, nothing can be tried in many ways."""
+QUICK_TEXT = 4096
+"""How long a text may be for it: one repeat takes the square of that at worst, some ten milliseconds."""
 
 
 @lru_cache(maxsize=32_768)
@@ -93,9 +102,25 @@ def _in_order(words: tuple[str, ...], text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=512)
+def quick(pattern: str) -> re.Pattern[str] | None:
+    """The pattern for the standard library's engine, if it cannot search for long; None for any other.
+
+    That engine compiles in a third of the time and searches many times as fast, but knows no time limit.
+
+    >>> quick("[Cc]art.*[^0-9]42") is not None, quick("(a+)+$"), quick("a.*b.*c")
+    (True, None, None)
+    """
+    if _QUICK.fullmatch(pattern) is None or _OWN_DIALECT.search(pattern) is not None:
+        return None
+    with suppress(re.error):
+        return re.compile(pattern, re.DOTALL)
+    return None
+
+
 def check_pattern(pattern: str) -> None:
     """InputError if this is no pattern."""
-    if plain_words(pattern) is None:
+    if plain_words(pattern) is None and quick(pattern) is None:
         compiled(pattern, False)
 
 
@@ -104,6 +129,9 @@ def found(pattern: str, text: str, limits: Patterns) -> bool:
     choices = None if limits.ignore_case else plain_words(pattern)
     if choices is not None:
         return any(_in_order(choice, text) for choice in choices)
+    standard = quick(pattern) if len(text) <= QUICK_TEXT and not limits.ignore_case else None
+    if standard is not None:
+        return standard.search(text) is not None
     try:
         return compiled(pattern, limits.ignore_case).search(text, timeout=limits.timeout_ms / 1000.0) is not None
     except TimeoutError:
