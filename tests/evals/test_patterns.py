@@ -2,12 +2,13 @@
 
 import pytest
 import regex
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from karat.errors import InputError
 from karat.evals.patterns import PatternTimeoutError, check_pattern, found, near_miss, plain_words, quick
 from karat.policy.evals import Patterns
+from tests.examples import examples
 
 LIMITS = Patterns()
 
@@ -90,7 +91,7 @@ SIGNS = st.sampled_from(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(SIGNS, max_size=12).map("".join))
 @example("[a||b]")
 @example("[^[a]")

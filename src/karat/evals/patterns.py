@@ -45,6 +45,7 @@ _SIMPLE = re.compile(
     r"|\[(?P<signs>[^\\^\]\[\-&|~]+)\](?![?*+{])"
     r"|(?P<words>[^\\^$.?*+{}\[\]()|]+(?![?*+{]))"
 )
+_SPECIAL = re.compile(r"[\\^$.?*+{}\[\]()]")
 MOST_CHOICES = 32
 _OWN_DIALECT = re.compile(r"\[\^?\[|--|&&|~~|\|\||\{(?!\d+,?\d*\})")
 """What the engine reads differently than the standard library does: sets within sets, and errors in braces."""
@@ -56,7 +57,7 @@ QUICK_TEXT = 4096
 """How long a text may be for it: one repeat takes the square of that at worst, some ten milliseconds."""
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=4096)
 def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
     """A pattern of words, `.*` and choices as its alternatives, each the words in their order; None for any other.
 
@@ -65,6 +66,8 @@ def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
     >>> plain_words("要約|まとめ"), plain_words("[Cc]art.*Cart"), plain_words("a+")
     ((('要約',), ('まとめ',)), (('Cart', 'Cart'), ('cart', 'Cart')), None)
     """
+    if _SPECIAL.search(pattern.replace(".*", "")) is None and pattern.count("|") < MOST_CHOICES:
+        return tuple(tuple(choice.split(".*")) for choice in pattern.split("|"))
     done: list[tuple[str, ...]] = []
     now: list[tuple[str, ...]] = [("",)]
     at = 0
