@@ -51,7 +51,21 @@ DENSE = [
         "-----BEGIN PRIVATE KEY-----\nA\n-----END PRIVATE KEY-----\n",
         "2021-01-01T12:30:45.123456Z ",
     ),
+    # the same behind what is folded, joined or left out, and in lines
+    *("＠a@b.co", "a@b.co\u00ad", "a@b.co\u200d", "👩a@b.co", "か\u3099a@b.co", "１.２.３.４ ", "あpw=ab1c"),
+    *("pw=a1b2\u0301 ", "pw=a1b2\r\n", "pw=Zz9!\n", "--password z9z9 ", "x=1.2.3.4,pw=z9z9z9,", "1.1.1.1;2.2.2.2;"),
+    *("tel:1234567;", "電話0312345678", "[secret:a]1.2.3.4 ", "1234-5678-9012-3456 "),
 ]
+# What belongs together, in any order: one cut uncovers the next match, so these are searched more often than others.
+TOGETHER = {
+    "phones": "03-1234-5678 | 090-1234-5678|(03) 123-4567|+1 415 555 0132|+81 3 1234 5678|/|a|x12|tel|電話|call at |\n",
+    "contacts": "a@b.co| |x.y@z.org|8.8.8.8|1.2.3.4|2001:db8::1|f:f:f:f:f:f:f:f|,|://|a|v1.2.3.4|git@github.com|;",
+    "names": "pw=|password=|token:|\"|'| |ab1c|hunter2|secret|api_key|key|=|{|}|,|\n|は「|」|>|</|&|?",
+    "settings": 'a1b2|=|pw|pwd|pass|key|;|\n| |passwd|"',
+    "numbers": "4111111111111111|4111 1111 1111 1111|123456789018|457-55-5462|AT6119043002345732| |,|a|card |-|1234|00",
+    "addresses": "://|a|b|:|@|c|/|?|&|=|token|pw|1| ",
+    "records": '{"|password|":"|hunter2|",|token|":|null|}|email|a@b.co|phone|03-1234-5678|ip|8.8.8.8',
+}
 SIGNS = [
     string.printable,
     "0123456789 -.()+",
@@ -61,6 +75,14 @@ SIGNS = [
     "aA1_-",
     "1a:. ",
     "password=\"'\\ 1",
+    "0123456789abcdef:",
+    "4123456789 -",
+    "GBDE8219 WST34567",
+    "sk-ghp_AKIAxob0123456789ab",
+    "パスワードは電話番号03-1「」あ",
+    "０１２３－ー＠ａ．ｃｏ＝ｐｗ",
+    "a@b.co1\u200b\u00ad\u0301",
+    "a@b.co👩\u200d💻🇯",
 ]
 
 
@@ -77,6 +99,7 @@ def texts() -> dict[str, str]:
         **{f"mixture {n}": "".join(dice.choices(every, k=SIZE // 4))[:SIZE] for n in range(4)},
         **{f"mixture of short {n}": "".join(dice.choices(short, k=SIZE // 2))[:SIZE] for n in range(4)},
         **{f"signs {signs[:16]!r}": "".join(dice.choices(signs, k=SIZE)) for signs in SIGNS},
+        **{f"together: {name}": "".join(dice.choices(row.split("|"), k=SIZE))[:SIZE] for name, row in TOGETHER.items()},
     }
 
 

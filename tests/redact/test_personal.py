@@ -168,3 +168,8 @@ def test_the_place_is_that_of_the_original() -> None:
     text = "電話　０９０－１２３４－５６７８。"
     (found,) = redact(text).findings
     assert text[found.start : found.end] == "０９０－１２３４－５６７８"
+
+
+def test_a_longer_number_close_behind_another_is_not_taken_in_part() -> None:
+    text = "457-55-5462a 004111111111111111457-55-5"
+    assert redact(text).text == text

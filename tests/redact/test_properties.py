@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat.policy.redact import CATEGORIES, Redact, UserRule
-from karat.redact import Redactor
+from karat.redact import Redacted, Redactor
 from karat.redact import redactor as redactor_module
 from karat.redact.edges import LONE, widen
 from karat.redact.view import Plain, View
@@ -100,6 +100,16 @@ def test_to_look_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor
     with patch.object(redactor_module, "View", lambda plain, cuts, _searched: View(plain, cuts)):
         everywhere = redactor.findings(text)
     assert redactor.findings(text) == everywhere
+
+
+@pytest.mark.parametrize("groups", range(8, 24))
+def test_a_new_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) -> None:
+    """Where a card may begin depends on where the numbers before it end, from the first of the row on."""
+    redactor = Redactor(Redact(rules=[UserRule(name="tail", pattern="ZZ")]))
+    text = "x " + "1234 " * groups + "4111 1111 1111 1111ZZ"
+    once = redactor.redact(text)
+    assert redactor.redact(once.text) == Redacted(once.text)
+    assert ("card" in {found.kind for found in once.findings}) == (groups % 4 == 0)
 
 
 def test_signs_that_are_said_never_to_join_do_not() -> None:

@@ -15,7 +15,8 @@ from karat.redact.view import MARK, View
 
 SHORTEST = 4
 READ_ONCE = 256
-"""From this length on, a bare value that is no secret is read once; names in it are passed over. Time stays linear."""
+"""A value is judged by so many signs. A bare one that is longer and no secret is read once, names in it and all: time
+stays linear."""
 
 _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
 # Behind the word: the rest of the name and what closes it; then = : is は, a call, a tag, or a gap and something long.
@@ -54,7 +55,7 @@ def _assigned(view: View) -> Iterator[Hit]:
             continue
         start, end = _span(match)
         kind = kind_named(word, before, match["rest"]) if end - start >= SHORTEST else None
-        if kind and _is_secret(kind, word, match, view.text[start:end], before):
+        if kind and _is_secret(kind, word, match, view.text[start : min(end, start + READ_ONCE)], before):
             yield start, end, kind
             done = end
         elif match["bare"] and len(match["bare"]) >= READ_ONCE:
@@ -92,24 +93,30 @@ def _inside(quote: str) -> re.Pattern[str]:
 
 
 def _is_secret(kind: str, word: str, match: re.Match[str], value: str, before: str) -> bool:
-    text, sign, call = match.string, match["sign"], match["call"]
-    bare = match["bare"] is not None
-    if bare and "\n" in text[match.start() : match.start("bare")] and _NEXT_NAME.search(match["bare"]):
+    whole, sign, call, tag, bare = match.group(0, "sign", "call", "tag", "bare")
+    quoted = bare is None
+    if bare and "\n" in whole and _NEXT_NAME.search(bare[:READ_ONCE]):
         return False  # the next name of a list, not the value of this one
     if kind not in ("password", "secret"):
-        like = like_key(value, quoted=not bare)
+        like = like_key(value, quoted=quoted)
     elif sign in _SENTENCE or call:
-        like = len(value) >= 6 and not is_word(value) and like_password(value, quoted=not bare)
-    elif sign is None and not match["tag"]:
-        like = sum(map(str.isdigit, value[:READ_ONCE])) > 2 and like_key(value, quoted=not bare)
+        like = len(value) >= 6 and not is_word(value) and like_password(value, quoted=quoted)
+    elif sign is None and not tag:
+        like = sum(map(str.isdigit, value[:READ_ONCE])) > 2 and like_key(value, quoted=quoted)
     elif bare and (word in SHORT or kind == "secret") and value.isdecimal():
         like = False  # pass: 1234 is how many tests did
     else:
-        # In a file of settings even a bare word is a value: DB_PASSWORD=hunter. A passphrase has spaces.
-        setting = sign == "=" and text[match.start() - len(word) : match.start()].isupper()
+        # A passphrase has spaces.
         value = value.replace(" ", "-") if word == "passphrase" else value
-        like = like_password(value, quoted=not bare or setting)
+        like = like_password(value, quoted=quoted)
+        like = like or (not quoted and _is_setting(word, match) and like_password(value, quoted=True))
     return like and not (call and _ASKED_FOR.search(before))
+
+
+def _is_setting(word: str, match: re.Match[str]) -> bool:
+    """In a file of settings even a bare word is a value: DB_PASSWORD=hunter."""
+    start = match.start()
+    return match["sign"] == "=" and match.string[start - len(word) : start].isupper()
 
 
 ASSIGNMENTS = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned)]

@@ -56,15 +56,17 @@ def is_card(number: str) -> bool:
     >>> is_card("4" + "1" * 15), is_card("9784873117386")
     (True, False)
     """
-    if not 12 <= len(number) <= 19 or not luhn(number) or len(set(number)) == 1:
-        return False
+    return _of_a_network(number) and luhn(number) and len(set(number)) > 1
+
+
+def _of_a_network(number: str) -> bool:
     match number[0]:
         case "3":
             return len(number) in (14, 15, 16, 19)
         case "4":
             return len(number) in (13, 16, 19)
         case "5" | "6":
-            return True
+            return 12 <= len(number) <= 19
         case "2":
             # Mastercard's newer series, and JCB's oldest, which has 15 digits.
             newer = len(number) == 16 and 2200 <= int(number[:4]) <= 2720

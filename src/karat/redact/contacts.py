@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 from string import ascii_letters, digits
 
-from karat.redact.rule import Hit, Rule, everywhere
+from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
 _LETTER = "0-9A-Za-z\u00c0-\u024f"
 LONGEST_LOCAL = 64
 # The standard allows more signs before the @, but those rather belong to what is around: a=b@c, x/y@z, 'a@b'.
-_LOCAL = ascii_letters + digits + "._%+-" + "".join(map(chr, range(0xC0, 0x250)))
+_PLAIN = ascii_letters + digits + "._%+-"
+_LOCAL = _PLAIN + "".join(map(chr, range(0xC0, 0x250)))
 _DOMAIN = re.compile(
     rf"@(?:[{_LETTER}](?:[{_LETTER}-]{{0,62}}[{_LETTER}])?\.){{1,8}}(?P<top>[A-Za-z]{{2,24}}|xn--[0-9A-Za-z-]{{2,59}})(?![{_LETTER}_])"
 )
@@ -46,12 +47,13 @@ _DIGIT = re.compile("[0-9]")
 def _emails(view: View) -> Iterator[Hit]:
     text = view.text
     has_url = "://" in text
-    for at in everywhere(text, "@"):
-        match = _DOMAIN.match(text, at)
-        if not match or match["top"].lower() in _FILE_ENDINGS:
+    signs = _PLAIN if text.isascii() else _LOCAL
+    for match in _DOMAIN.finditer(text):
+        if match["top"].lower() in _FILE_ENDINGS:
             continue
+        at = match.start()
         ahead = text[max(0, at - LONGEST_LOCAL) : at]
-        local = ahead[len(ahead.rstrip(_LOCAL)) :].lstrip(".-%+")
+        local = ahead[len(ahead.rstrip(signs)) :].lstrip(".-%+")
         start = at - len(local)
         if not local or local in _ROLES or (has_url and _IN_ADDRESS.search(text[max(0, start - 128) : start])):
             continue
@@ -61,11 +63,11 @@ def _emails(view: View) -> Iterator[Hit]:
 def _ip_addresses(view: View) -> Iterator[Hit]:
     text = view.text
     if "." in text:
-        for match in _IPV4.finditer(text):
+        for match in view.search(_IPV4):
             if not _is_numbered(text[max(0, match.start() - 24) : match.start()]):
                 yield (*match.span(), "ip-address")
     if text.count(":") > 1:
-        for match in _IPV6.finditer(text):
+        for match in view.search(_IPV6):
             if _is_ipv6(match.group()):
                 yield (*match.span(), "ip-address")
 
@@ -73,8 +75,11 @@ def _ip_addresses(view: View) -> Iterator[Hit]:
 def _is_numbered(before: str) -> bool:
     """Whether what stands in front says that the numbers are those of a version or a chapter."""
     before = before.rstrip(" :=^~<>\"'-")
+    last = before[-1:]
+    if last != "." and not last.isalpha():
+        return last in ("/", "§")
     word = _LAST_WORD.search(before)
-    return before[-1:] in ("/", "§") or (word is not None and word.group().lower() in _NUMBERED_WORDS)
+    return word is not None and word.group().lower() in _NUMBERED_WORDS
 
 
 def _is_ipv6(signs: str) -> bool:

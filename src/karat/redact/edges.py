@@ -13,8 +13,13 @@ LONE = (
     "\u3000-\u3029\u3041-\u3096\u309b-\u30ff\u4e00-\u9fff\uff01-\uff9d"
 )
 _LONE_ONLY = re.compile(f"[{LONE}]*")
-# Halves of surrogate pairs, which a text decoded in a hurry may hold, make one only as a pair.
-_PARTED = re.compile(f"[{LONE}\ud800-\udfff]{{2}}(?<![\ud800-\udbff][\udc00-\udfff])")
+_EMOJI = "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+# Two signs with an edge between them, whatever stands around. Halves of surrogate pairs, which a text decoded in a
+# hurry may hold, make one only as a pair; and a plain letter begins anew behind all but a few signs of some scripts.
+_PARTED = re.compile(
+    f"[{LONE}\ud800-\udfff]{{2}}(?<![\ud800-\udbff][\udc00-\udfff])"
+    f"|[\\0-\u05ff\u2000-\uffff{_EMOJI}][ -~]|[ -~][{_EMOJI}]"
+)
 _ACCENTS = re.compile(f"[ -~\u00c0-\u024f\u3041-\u3096\u30a1-\u30fa][\u0300-\u036f\u3099\u309a]+(?=[{LONE}]|\\Z)")
 
 
@@ -31,12 +36,9 @@ def widened(text: str, cuts: Iterable[tuple[int, int, str]]) -> list[tuple[int, 
     """Cuts that are in order, each grown until it holds whole characters only."""
     grown = []
     floor = 0
-    parted = _PARTED.match
     for start, end, kind in cuts:
-        if (start and not parted(text, start - 1)) or not parted(text, end - 1):
-            start, end = widen(text, start, end, floor)
-        floor = end
-        grown.append((start, end, kind))
+        start, floor = widen(text, start, end, floor)
+        grown.append((start, floor, kind))
     return grown
 
 

@@ -35,6 +35,8 @@ _PARTS = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 # Grown together with the word before it. keyboard and tokenizer only begin like one of ours.
 AHEAD = 24
 """How much of what stands before a word may belong to its name."""
+FAR = 512
+"""No farther from a name than this is anything that has a say in whether its value is a secret."""
 _GROWN = ("key", "accesskey", "value", "string")
 
 
@@ -50,7 +52,7 @@ _PARTIAL = ("key", *SHORT)
 def named(view: View) -> Iterator[tuple[int, str, str]]:
     """Every place of a word that may name a secret, in the order of the text; the word, and what stands before it."""
     text = view.text
-    for match in _NAMES.finditer(view.lower):
+    for match in _matches(view):
         at, behind = match.span()
         word = match[0]
         # Most of what begins with "pass" goes on as password, passive or passage.
@@ -59,6 +61,14 @@ def named(view: View) -> Iterator[tuple[int, str, str]]:
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
         if word not in _PARTIAL or _stands_alone(word, before):
             yield at, word, before
+
+
+def _matches(view: View) -> Iterator[re.Match[str]]:
+    for start, end in view.parts(FAR):
+        for match in _NAMES.finditer(view.lower, start, end + FAR):
+            if match.start() > end:
+                break
+            yield match
 
 
 def kind_named(word: str, before: str, rest: str) -> str | None:

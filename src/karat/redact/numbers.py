@@ -27,38 +27,25 @@ _US_SSN = re.compile(
 _IBAN_DIGITS = re.compile(r"[0-9]{2}(?<=[A-Za-z]{2}..)(?<![0-9A-Za-z]....)(?=[ -]?[0-9A-Za-z]{4})")
 
 
-SHORTEST = 11
-"""Signs of the shortest of them: 123-45-6789."""
-
-
-_GAPS = dict.fromkeys(map(ord, " +-./()"))
-
-
 def digits_of(text: str) -> str:
     """The digits of a number, without what parts them."""
-    return text.translate(_GAPS)
+    return text.encode().translate(None, b" +-./()").decode()
 
 
 def _personal_numbers(view: View) -> Iterator[Hit]:
-    for start, end in view.numbers:
-        if end - start < SHORTEST:
-            continue
-        run = view.text[start:end]
-        # A little more than the run, so that patterns see what stands behind it.
-        reach = (view.text, start, end + 8)
-        if "-" in run:
-            for match in _US_SSN.finditer(*reach):
-                yield (*match.span(), "us-ssn")
-        if len(digits_of(run)) < 12:
-            continue
-        for match in _CARD.finditer(*reach):
-            if is_card(digits_of(match.group())):
-                yield (*match.span(), "card")
-        for match in _TWELVE.finditer(*reach):
-            if _is_called_card(view.lower, match):
-                yield (*match.span(), "card")
-            if _MY_NUMBER_EDGE.match(view.text, match.start()) and is_my_number(digits_of(match.group())):
-                yield (*match.span(), "my-number")
+    if not view.numbers:
+        return
+    if "-" in view.text:
+        for match in view.search(_US_SSN):
+            yield (*match.span(), "us-ssn")
+    for match in view.search(_CARD):
+        if is_card(digits_of(match.group())):
+            yield (*match.span(), "card")
+    for match in view.search(_TWELVE):
+        if _is_called_card(view.lower, match):
+            yield (*match.span(), "card")
+        if _MY_NUMBER_EDGE.match(view.text, match.start()) and is_my_number(digits_of(match.group())):
+            yield (*match.span(), "my-number")
 
 
 def _is_called_card(lower: str, match: re.Match[str]) -> bool:
@@ -69,7 +56,7 @@ def _is_called_card(lower: str, match: re.Match[str]) -> bool:
 
 
 def _iban(view: View) -> Iterator[Hit]:
-    for digits in _IBAN_DIGITS.finditer(view.text):
+    for digits in view.search(_IBAN_DIGITS):
         start = digits.start() - 2
         length = iban_length(view.text[start : start + 2])
         match = _signs(length).match(view.text, start) if length else None

@@ -4,11 +4,8 @@ import re
 from collections.abc import Iterator
 
 from karat.redact.numbers import digits_of
-from karat.redact.rule import Hit, Rule, everywhere
+from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
-
-SHORTEST = 9
-"""Digits of a number that nobody calls a phone number; with fewer it may be anything."""
 
 _EXTENSION = r"(?:\s{0,2}(?:x|ext\.?|内線)\s{0,2}[0-9]{1,6})?"
 _FIRST = r"[0-9(](?<![0-9A-Za-z_+#$€£¥%-].)(?<![0-9][.,].)"
@@ -35,19 +32,22 @@ _WAYS = (
     r"(?:(?<=\()0[1-9][0-9]{0,3}\)|(?<=0)[1-9][0-9]{0,3})(?P<part>[ .-])[0-9]{2,4}(?:(?P=part)[0-9]{2,4}){1,3}",
 )
 _NATIONAL = re.compile(f"{_FIRST}(?:{'|'.join(_WAYS)}){_EXTENSION}{_NOT_BEHIND}")
+_BETWEEN = " .:#=*"
 # Any number is one where somebody says so right before it, at most a line break between. For text in small letters.
 _CALLED = re.compile(
     r"(?:(?<![a-z])(?:(?:tele|cell|i)?phones?|tele?fax|fax|tel|mobile|cell(?=[:#]|ular| (?:is|no|num))|"
     r"whatsapp|sms|(?:office|home|work|desk|direct|hotline|helpline|reception)(?= ?:)|messages to|"
     r"(?:call|text|dial|ring|phone|reach|contact|message)(?: (?:me|us|him|her|them))?(?= (?:at|on|back|to|via|under) ))"
     r"|電話|携帯|連絡先|ファックス|手机|전화)"
-    r"(?:[ .:#=*]|(?:number|num|no|nr|is|was|at|on|to|via|under|back|home|work|office|番号|は|が)(?![a-z])){0,12}"
+    rf"(?:[{_BETWEEN}]|(?:number|num|no|nr|is|was|at|on|to|via|under|back|home|work|office|番号|は|が)(?![a-z])){{0,12}}"
     r"\n?[ (+\"']{0,3}$"
 )
 _CALLED_WORD = re.compile(
     "telephone|cellphone|iphone|phone|tele?fax|fax|tel|mobile|cell|whatsapp|sms|call|text|dial|ring|reach|contact|message|"
     "office|home|work|desk|direct|hotline|helpline|reception|電話|携帯|連絡先|ファックス|手机|전화"
 )
+# Close together, and none close before them.
+_SEVEN_DIGITS = re.compile(r"[0-9](?<![0-9].)(?<![0-9][ ().\n-].)(?=(?:[ ().\n-]{0,3}[0-9]){6})")
 # Where an extension begins.
 _BEHIND = re.compile("[^0-9 +./()-]")
 _ANY = re.compile(rf"[0-9](?:[ .()/-]{{0,2}}[0-9]){{6,14}}{_EXTENSION}(?![0-9A-Za-z_%]|[.,][0-9])")
@@ -63,37 +63,32 @@ _OTHER_NUMBER = re.compile(
 
 
 def _phones(view: View) -> Iterator[Hit]:
-    text = view.text
-    for plus in everywhere(text, "+"):
-        match = _INTERNATIONAL.match(text, plus)
-        if match and _is_international(match.group()):
-            yield (*match.span(), "phone")
-    last = 0
-    any_called = bool(view.numbers) and _CALLED_WORD.search(view.lower) is not None
-    for start, end in view.numbers:
-        if end - start >= SHORTEST:
-            # An opening bracket may stand before the digits, an extension behind them.
-            ahead, reach = max(0, start - 1), end + 16
-            for match in _FROM_ABROAD.finditer(text, ahead, reach):
-                if _is_international(match.group()):
-                    yield (*match.span(), "phone")
-            for match in _NATIONAL.finditer(text, ahead, reach):
-                if match.start() >= end:
-                    break  # of the next number
-                if _is_national(view, match):
-                    yield (*match.span(), "phone")
-        called = any_called and _is_called(view.lower, max(last, start - 48), start)
-        last = end
-        if called:
-            match = _ANY.match(text, start)
-            if match and not _DATE.match(match.group()):
+    if not view.numbers:
+        return
+    for pattern in (_INTERNATIONAL, _FROM_ABROAD):
+        for match in view.search(pattern):
+            if _is_international(match.group()):
                 yield (*match.span(), "phone")
+    for match in view.search(_NATIONAL):
+        if _is_national(view, match):
+            yield (*match.span(), "phone")
+    if _CALLED_WORD.search(view.lower):
+        last = 0
+        for first in view.search(_SEVEN_DIGITS):
+            start = first.start()
+            called = _is_called(view.lower, max(last, start - 48), start)
+            last = start
+            number = _ANY.match(view.text, start) if called else None
+            if number and not _DATE.match(number.group()):
+                yield (*number.span(), "phone")
 
 
 def _is_called(lower: str, floor: int, start: int) -> bool:
     """Whether what begins at `start` is called a phone number right before, and not before `floor`."""
-    words = _CALLED_WORD.finditer(lower, floor, start)
-    return any(_CALLED.match(lower, word.start(), start) for word in words)
+    last = lower[floor:start].rstrip("\n (+\"'")[-1:]
+    if not last.isalpha() and last not in _BETWEEN:
+        return False
+    return any(_CALLED.match(lower, word.start(), start) for word in _CALLED_WORD.finditer(lower, floor, start))
 
 
 def _is_international(number: str) -> bool:

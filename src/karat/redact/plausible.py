@@ -81,6 +81,8 @@ def like_password(value: str, *, quoted: bool) -> bool:
     >>> like_password("hunter2", quoted=False), like_password("correct", quoted=False)
     (True, False)
     """
+    if _letters_and_digits(value):
+        return len(value) >= 4 and not stand_in(value)
     if len(value) < 4 or _SPACE.search(value) or stand_in(value, quoted=quoted):
         return False
     return quoted or not is_word(value)

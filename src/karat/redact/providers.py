@@ -122,7 +122,7 @@ _TOKENS = [
 ]
 
 # Names that IBM's clouds are known by, and what may stand between a name and its value.
-_GIVEN = r"[\"']?\]?\s{0,16}(?:=>|:=|::|=|:|\s)\s{0,16}[\"']?"
+_GIVEN = r"[\"']?\]?(?:\s{0,16}(?:=>|:=|::|=|:)\s{0,16}|\s{1,33})[\"']?"
 _CALLED = r"[_-]{0,2}(?:api)?[_-]?(?:key|pwd|pw|password|pass|token)"
 
 # Those whose first letters say too little, and those that are known by what stands around them: a word that the text

@@ -81,8 +81,10 @@ def tokens(rows: Iterable[Token]) -> Rule:
     def find(view: View) -> Iterator[Hit]:
         if not view.long:
             return
+        # Most texts lack a letter of most prefixes, which is sooner seen than that they lack the prefix.
+        signs = set(view.long)
         for kind, prefix, pattern in table:
-            if prefix in view.long:
+            if signs.issuperset(prefix) and prefix in view.long:
                 for start, end in _all(prefix, pattern, view.long):
                     yield (*view.of_long(start, end), kind)
 

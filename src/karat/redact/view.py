@@ -17,23 +17,22 @@ MARK = "\ufdd0"
 """Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
 _NEW = "\ufdd1"
 """For a while the same, where a cut is new."""
+_NEW_CUT = re.compile(_NEW)
+_WORD_END = re.compile(r"\s")
 
 # Any name, not only the known ones: the mark of a rule that another policy has must stay what it is.
 _MARKS = re.compile(r"\[(?:secret|pii):[a-z][a-z0-9-]{0,39}\]")
 # Soft hyphen, zero-width signs, writing direction, variation selectors: copied along from web pages, seen by nobody.
-_INVISIBLE = re.compile(f"[{MARK}{_NEW}\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]+")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]+")
 
 
 LONG = 11
 """A word of this length may be a token; the shortest that is looked for has eleven letters."""
 _LONG_WORDS = re.compile(rf"\S{{{LONG},}}")
+_SEVEN_DIGITS = re.compile(r"[0-9](?:[ ().\n-]{0,3}[0-9]){6}")
+_IN_NUMBERS = "0123456789 +-./()\n"
 NEAR = 64
-"""No rule looks farther than this from a number to see what it is."""
-
-# Seven digits or more, with at most three other signs in a row between them.
-_NUMBERS = re.compile(r"[0-9][0-9 ().\n-]{5,}[0-9]")
-_GAP = re.compile(r"[ ().\n-]{4,}")
-_SEVEN_DIGITS = re.compile(r"(?:[0-9][ ().\n-]{0,3}){6}[0-9]")
+"""What `search` is asked for is no longer than this, and no farther from what speaks for it or against it."""
 
 
 def _plain_forms() -> dict[int, str]:
@@ -71,8 +70,10 @@ class Plain:
         """Whether it has signs that nobody sees."""
         self.never_joined = never_joined(original)
         if not original.isascii():
-            self.hidden = _INVISIBLE.search(original) is not None
             self.text = _FOLDED.sub(lambda run: run.group().translate(_PLAIN), original)
+            # What we mark cuts with is no sign of theirs.
+            self.text = self.text.replace(MARK, "\u200b").replace(_NEW, "\u200b")
+            self.hidden = _INVISIBLE.search(self.text) is not None
 
 
 class View:
@@ -82,7 +83,10 @@ class View:
     word or a number with no new cut in it or near it is what it was, and need not be looked at again.
     """
 
-    __slots__ = ("_cuts", "_draft", "_long_at", "_searched", "long", "longest", "lower", "numbers", "plain", "text")
+    __slots__ = (
+        *("_cuts", "_draft", "_fresh", "_long_at", "_searched"),
+        *("long", "longest", "lower", "numbers", "plain", "text"),
+    )
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = (), searched: Collection[Cut] | None = None) -> None:
         self.plain, self._cuts = plain, cuts
@@ -99,10 +103,36 @@ class View:
             words if searched is None else [word.replace(_NEW, MARK) for word in words if _NEW in word]
         )
         """Only the long words, where tokens can be."""
-        self.numbers = list(_numbers(text))
-        """Where digits stand close together: phones, cards and their like."""
-        if searched is not None:
-            self.numbers = [run for run in self.numbers if _NEW in draft[max(0, run[0] - NEAR) : run[1] + NEAR]]
+        self.numbers = _SEVEN_DIGITS.search(text) is not None
+        """Whether digits stand close together anywhere, as those of phones and cards do."""
+        self._fresh = [] if searched is None else list(_around(draft))
+
+    def search(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        """What a pattern matches, where something is new."""
+        return self._near_new(pattern) if self._searched else pattern.finditer(self.text)
+
+    def _near_new(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+        for start, end in self._fresh:
+            for match in pattern.finditer(self.text, start, end + NEAR):
+                if match.start() >= end:
+                    break
+                yield match
+
+    def parts(self, ahead: int) -> list[tuple[int, int]]:
+        """Where something may begin that is new: up to `ahead` before a new cut, or behind it in the same word."""
+        if not self._searched:
+            return [(0, len(self.text))]
+        parts: list[tuple[int, int]] = []
+        end = 0
+        for new in _NEW_CUT.finditer(self._draft):
+            if new.end() > end:
+                rest = _WORD_END.search(self._draft, new.end())
+                end = rest.end() if rest else len(self._draft)
+            start = max(0, new.start() - ahead)
+            if parts and start <= parts[-1][1]:
+                start = parts.pop()[0]
+            parts.append((start, end))
+        return parts
 
     def of_long(self, start: int, end: int) -> tuple[int, int]:
         """Where in `text` a part of `long` stands."""
@@ -134,31 +164,30 @@ def marks(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _MARKS.finditer(text)] if "[secret:" in text or "[pii:" in text else []
 
 
-def _numbers(text: str) -> Iterator[tuple[int, int]]:
-    for run in _NUMBERS.finditer(text):
-        start, end = run.span()
-        if text[start:end].isdecimal():
+def _around(draft: str) -> Iterator[tuple[int, int]]:
+    """The parts of the text that have a new cut in them or near; what two cuts share comes once."""
+    start = end = 0
+    for new in _NEW_CUT.finditer(draft):
+        # A part never begins inside a row of numbers: where one ends says where the next begins.
+        begin = end + len(draft[end : max(end, new.start() - NEAR)].rstrip(_IN_NUMBERS))
+        if begin > end:
             yield start, end
-            continue
-        for gap in _GAP.finditer(text, start, end):
-            if _SEVEN_DIGITS.match(text, start, gap.start()):
-                yield start, gap.start()
-            start = gap.end()
-        if _SEVEN_DIGITS.match(text, start, end):
-            yield start, end
+            start = begin
+        end = new.start() + NEAR
+    yield start, end
 
 
 def _without(plain: Plain, cuts: Sequence[Cut], searched: Collection[Cut] | None) -> str:
     """The text with a MARK for every cut, or _NEW where it was not `searched` with it, and without what nobody sees."""
     text = plain.text
     old = set(cuts if searched is None else searched)
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for cut in cuts:
-        piece = text[at : cut[0]]
-        pieces += [_INVISIBLE.sub("", piece) if plain.hidden else piece, MARK if cut in old else _NEW]
+        pieces += (text[at : cut[0]], MARK if old and cut in old else _NEW)
         at = cut[1]
-    piece = text[at:]
-    return "".join([*pieces, _INVISIBLE.sub("", piece) if plain.hidden else piece])
+    draft = "".join([*pieces, text[at:]])
+    return _INVISIBLE.sub("", draft) if plain.hidden else draft
 
 
 def _long_at(draft: str, *, only_new: bool) -> tuple[list[int], list[int]]:
