@@ -125,7 +125,7 @@ def open_memory(store: Store, encoder: StandIn, clock: Clock) -> Open:
         named = who.get("tenant", "default")
         # A tenant of no name, or of one too long, is left as it is, to be refused.
         tenant = f"{named} {test}" if 0 < len(named) < 100 else named
-        return Memory(store, **{**who, "tenant": tenant})  # type: ignore[arg-type]  # a Store is taken too
+        return Memory(store, **{**who, "tenant": tenant})  # a Store is taken too
 
     return open_
 

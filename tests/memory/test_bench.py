@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from karat.draw.bars import Group, Series, bars_svg
 from karat.errors import InputError
 from karat.memory import Memory, keeper
-from karat.memory.bench import Bench, Level, bench_folder, bench_store, ndcg_at, recall_at
+from karat.memory.bench import bench_folder, bench_store
 from karat.memory.bench_data import Query, ngram, part_of, read_folder, sample
+from karat.memory.bench_result import Bench, Level, ndcg_at, recall_at
 from karat.memory.recall import NO_ENCODER
 from karat.text import content_hash
 

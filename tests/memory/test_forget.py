@@ -11,6 +11,7 @@ from karat.errors import NotFoundError
 from karat.memory import Memory
 from karat.policy import Policy
 from karat.policy.embed import Embed
+from karat.store.schema import backup_path
 
 WORDLESS = Policy(embed=Embed(model="none"))
 TEXT = "Zanzibar warehouse opens at dawn"
@@ -67,6 +68,17 @@ def test_its_words_are_gone_from_the_file_too(tmp_path: Path) -> None:
         memory.forget(fill(memory))
     for file in tmp_path.iterdir():
         assert b"Zanzibar" not in file.read_bytes(), file
+
+
+def test_it_is_gone_from_backups_too(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path, policy=WORDLESS) as memory:
+        id_ = fill(memory)
+    backup = backup_path(path, 1)
+    backup.write_bytes(path.read_bytes())
+    with Memory(path, policy=WORDLESS) as memory:
+        memory.forget(id_)
+    assert not backup.exists()
 
 
 def test_its_vector_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

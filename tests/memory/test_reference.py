@@ -64,7 +64,7 @@ WHO = [
 
 def open_(store: Store, who: Who, policy: Policy | dict[str, Any]) -> Memory:
     return Memory(
-        store,  # type: ignore[arg-type]  # a Store is taken too: see Memory.__init__
+        store,  # a Store is taken too: see Memory.__init__
         tenant=who.tenant,
         project=who.project,
         session=who.session,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from karat.errors import ConflictError, InputError, NotFoundError
 from karat.memory import Memory
-from karat.memory.feedback import Standing, change_of
+from karat.memory.standing import Standing, change_of
 from karat.policy.retrieval import Feedback
 from tests.memory.conftest import DAY, Clock, Open
 

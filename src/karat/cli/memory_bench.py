@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from karat.cli._common import Progress, complain, json_option, open_input, show, show_json
+from karat.cli._memory import json_rows, opened
 from karat.errors import InputError
 
 if TYPE_CHECKING:
-    from karat.memory.bench import Bench
+    from karat.memory.bench_result import Bench
 
 MISSED = 1
 
@@ -83,7 +84,6 @@ def bench(
 
 
 def _own(bench_store: Any, k: int, labels: str | None, limit: int | None, stages: "_Stages", who: Any) -> "Bench":
-    from karat.cli.memory import json_rows, opened
     from karat.memory.calibrate import read_labelled
 
     labelled = None
@@ -148,7 +148,7 @@ def view(done: "Bench") -> list[Any]:
 def drawn(done: "Bench") -> str:
     """The same as a picture."""
     from karat.draw.bars import Group, Series, bars_svg
-    from karat.memory.bench import LEAST_NDCG, LEAST_RECALL
+    from karat.memory.bench_result import LEAST_NDCG, LEAST_RECALL
 
     series = [Series(f"Recall@{done.k}", LEAST_RECALL), Series(f"nDCG@{done.k}", LEAST_NDCG)]
     groups = [

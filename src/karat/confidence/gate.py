@@ -19,6 +19,7 @@ from karat.confidence.calculator import ConfidenceCalculator, Config
 from karat.confidence.decide import ActionDecision
 from karat.confidence.factors import ConfidenceFactors
 from karat.confidence.operations import APPROVED, DENIED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided, Record
+from karat.confidence.receipt import constants_of
 from karat.errors import BoundaryError, ConflictError, StoreError
 from karat.score import Score
 from karat.store import Store
@@ -245,6 +246,7 @@ class Gate:
             decided_by=by,
             why=why,
             expires_at=expires_at,
+            constants=constants_of(self.calculator.policy),
         )
         recorded: str = self.store.call("confidence.record", request).id
         return recorded
@@ -256,14 +258,14 @@ class Gate:
         return found
 
 
-def terminal(question: Question) -> Answer:
-    """Ask whoever sits at the terminal. An empty line, or no terminal, is no."""
+def terminal(question: Question) -> Answer | None:
+    """Ask whoever sits at the terminal. An empty line is no; where there is no terminal, nobody answered."""
     import getpass
 
     try:
         said = input(f"{question} [y/N] ")
     except EOFError:
-        return Answer(False, None, "nobody is at the terminal")
+        return None
     return Answer(said.strip().lower() in ("y", "yes", "はい"), getpass.getuser())
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from karat.confidence.receipt import inputs_of
 from karat.errors import ConflictError, NotFoundError
 from karat.redact import Redactor
 from karat.store.operations import insert_rows, reads, utc_now, writes
+from karat.store.receipts import Receipt, write_receipts
 from karat.store.tables import AddEvent, add_event, new_id
 
 if TYPE_CHECKING:
@@ -22,16 +24,6 @@ DECISION_COLUMNS = {
     "tenant": "VARCHAR",
     "score_id": "VARCHAR",
     "level": "VARCHAR",
-    "body": "JSON",
-}
-SCORE_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "name": "VARCHAR",
-    "value": "DOUBLE",
-    "inputs": "JSON",
-    "policy_version": "VARCHAR",
-    "model": "VARCHAR",
     "body": "JSON",
 }
 LABEL_COLUMNS = {
@@ -79,6 +71,8 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expires_at: float | None = None
     asked: bool = False
     """Whether a person decided; then the answer is a label."""
+    constants: Any = None
+    """Those of the formula, so that the number can be made again."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -92,11 +86,21 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
     """Keep decisions with the score that they came from."""
     now = utc_now()
     decisions: list[dict[str, Any]] = []
-    scores: list[dict[str, Any]] = []
+    receipts: list[Receipt] = []
     labels: list[dict[str, Any]] = []
     events: list[AddEvent] = []
     for request in map(_redacted, requests):
-        id_, score_id = new_id("dec"), new_id("scr")
+        id_ = new_id("dec")
+        receipt = Receipt(
+            name="confidence",
+            value=request.confidence,
+            inputs=inputs_of(request.factors, request.score, request.constants, request.policy_version),
+            body=request.score,
+            policy_version=request.policy_version,
+            tenant=request.tenant,
+            subject=id_,
+        )
+        receipts.append(receipt)
         body = {
             "action": request.action,
             "reason": request.reason,
@@ -111,21 +115,9 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
                 "id": id_,
                 "ts": now,
                 "tenant": request.tenant,
-                "score_id": score_id,
+                "score_id": receipt.id,
                 "level": request.level,
                 "body": _json(body),
-            }
-        )
-        scores.append(
-            {
-                "id": score_id,
-                "ts": now,
-                "name": "confidence",
-                "value": request.confidence,
-                "inputs": _json(request.factors),
-                "policy_version": request.policy_version,
-                "model": None,
-                "body": _json(request.score),
             }
         )
         if request.asked and request.state in (APPROVED, DENIED):
@@ -133,7 +125,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
         payload = {"decision": id_, "level": request.level, "state": request.state}
         events.append(AddEvent("decision", payload, request.tenant))
     insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
-    insert_rows(here.connection, "scores", SCORE_COLUMNS, scores)
+    write_receipts(here.connection, receipts)
     if labels:
         insert_rows(here.connection, "labels", LABEL_COLUMNS, labels)
     add_event(here, events)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from karat.memory.answers import Recall
+from karat.memory.answers import Recall, Recalled
 from karat.memory.claims import utc
-from karat.memory.keeper import keeper
+from karat.memory.keeper import Rules, keeper
 from karat.memory.model import Who, written
 from karat.memory.recall import Ask, recall
+from karat.memory.receipt import inputs_of
 from karat.store.operations import insert_rows, reads, writes
+from karat.store.receipts import Receipt, write_receipts
 from karat.store.tables import AddEvent, add_event, new_id
 
 if TYPE_CHECKING:
@@ -29,7 +31,14 @@ CONTEXT_COLUMNS = {
     "policy_version": "VARCHAR",
     "provenance": "JSON",
 }
-ITEM_COLUMNS = {"ac_id": "VARCHAR", "claim_id": "VARCHAR", "rank": "INTEGER", "score": "DOUBLE", "features": "JSON"}
+ITEM_COLUMNS = {
+    "ac_id": "VARCHAR",
+    "claim_id": "VARCHAR",
+    "rank": "INTEGER",
+    "score": "DOUBLE",
+    "features": "JSON",
+    "score_id": "VARCHAR",
+}
 
 
 @reads("memory.search", Ask, Recall)
@@ -46,6 +55,7 @@ class KeepContext(msgspec.Struct, frozen=True):
 
     context: dict[str, Any]
     items: list[dict[str, Any]]
+    receipts: list[Receipt]
     event: dict[str, Any]
     who: Who
     request_id: str
@@ -61,9 +71,10 @@ class Kept(msgspec.Struct, frozen=True):
 @reads("memory.activate", Ask, Recall)
 def activate(here: "Here", request: Ask) -> Recall:
     """The same as an active context: only what reaches the threshold, kept until it expires."""
-    answer, event = recall(here, request, "activate")
-    rules = keeper(here).rules(here, request.who, request.policy)
+    # One moment for all of it: the ages that are kept are those that were weighed.
     now = request.at if request.at is not None else time()
+    answer, event = recall(here, msgspec.structs.replace(request, at=now), "activate")
+    rules = keeper(here).rules(here, request.who, request.policy)
     expires = now + rules.policy.retrieval.context_hours * SECONDS_AN_HOUR
     who = request.who
     actor = rules.redactor.redact(who.actor).text if who.actor else None
@@ -79,6 +90,8 @@ def activate(here: "Here", request: Ask) -> Recall:
         "policy_version": answer.policy_version,
         "provenance": msgspec.json.encode(provenance).decode(),
     }
+    model = keeper(here).model(here) if answer.vector_level else None
+    receipts = [_receipt(one, answer, now, rules, who, model) for one in answer.claims]
     items = [
         {
             "ac_id": context["id"],
@@ -86,11 +99,26 @@ def activate(here: "Here", request: Ask) -> Recall:
             "rank": claim.rank,
             "score": claim.score_final.value,
             "features": msgspec.json.encode(claim.features).decode(),
+            "score_id": receipt.id,
         }
-        for claim in answer.claims
+        for claim, receipt in zip(answer.claims, receipts, strict=True)
     ]
-    kept: Kept = here.write("memory.keep_context", KeepContext(context, items, event, who, here.id))
+    kept: Kept = here.write("memory.keep_context", KeepContext(context, items, receipts, event, who, here.id))
     return msgspec.structs.replace(answer, active_context_id=kept.id, expires_at=kept.expires_at)
+
+
+def _receipt(one: Recalled, answer: Recall, now: float, rules: Rules, who: Who, model: str | None) -> Receipt:
+    return Receipt(
+        name="score_final",
+        value=one.score_final.value,
+        inputs=inputs_of(one, answer, now, rules.policy.retrieval),
+        body=msgspec.to_builtins(one.score_final),
+        policy_version=answer.policy_version,
+        model=model,
+        tenant=who.tenant,
+        project=who.project,
+        subject=one.id,
+    )
 
 
 @writes("memory.keep_context", KeepContext, Kept)
@@ -100,6 +128,7 @@ def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
     items = [item for request in requests for item in request.items]
     if items:
         insert_rows(here.connection, "active_context_items", ITEM_COLUMNS, items)
+    write_receipts(here.connection, [receipt for request in requests for receipt in request.receipts])
     events = [
         AddEvent(
             "activate",

@@ -109,6 +109,8 @@ class Recall(msgspec.Struct, frozen=True):
     expires_at: str | None = None
     why: str | None = None
     """Asked for by `why`: what became of one claim."""
+    population: tuple[float, float] = (0.0, 0.0)
+    """Mean and deviation of utility over everything that could be recalled; kept with each score."""
 
     def __iter__(self) -> Any:
         return iter(self.claims)
@@ -124,7 +126,7 @@ class Recall(msgspec.Struct, frozen=True):
         data: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__struct_fields__
-            if name not in ("claims", "rejected", "active_context_id", "expires_at", "why")
+            if name not in ("claims", "rejected", "active_context_id", "expires_at", "why", "population")
         }
         data["claims"] = [claim.to_dict(features=features) for claim in self.claims]
         data["rejected"] = msgspec.to_builtins(self.rejected)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from karat.errors import BoundaryError
 from karat.memory.model import Who
-from karat.policy.boundary import CLASSES, Boundary, Effect
+from karat.policy.boundary import CLASSES, Boundary, BoundaryClass, Effect
 from karat.policy.invariants import holds
 
 
@@ -31,9 +31,19 @@ def reach(who: Who, action: str, policy: Boundary, scopes: Sequence[str] | None 
         who.project,
         who.session,
         tuple(scope for scope in policy.scopes if scopes is None or scope in scopes),
-        tuple(name for name in CLASSES if effects[name] != "deny"),
+        tuple(name for name in opened(who) if effects[name] != "deny"),
         frozenset(name for name in CLASSES if effects[name] == "redact"),
     )
+
+
+def reach_to_change(who: Who, action: str, policy: Boundary) -> Reach:
+    """What `who` may vote on, change or forget: also what it may not read, but nothing that its token shuts."""
+    return reach(who, action, policy)._replace(classes=opened(who))
+
+
+def opened(who: Who) -> tuple[BoundaryClass, ...]:
+    """The classes that the caller's token opens; all, where there is no token."""
+    return CLASSES if who.classes is None else tuple(name for name in CLASSES if name in who.classes)
 
 
 def effect(policy: Boundary, boundary_class: str, purposes: Sequence[str]) -> Effect:
@@ -54,6 +64,19 @@ def effect(policy: Boundary, boundary_class: str, purposes: Sequence[str]) -> Ef
     if "redact" in effects:
         return "redact"
     return "allow" if "allow" in effects else "deny"
+
+
+def check_class(who: Who, boundary_class: str) -> None:
+    """Nobody writes into a class that the token shuts."""
+    if boundary_class not in opened(who):
+        raise BoundaryError(f"the token does not open class {boundary_class}, only {', '.join(opened(who))}")
+
+
+def check_whole(who: Who, action: str, policy: Boundary) -> None:
+    """The same as `check_invariants`, for what looks at all classes alike: a token must open them all."""
+    check_invariants(who, action, policy)
+    if opened(who) != CLASSES:
+        raise BoundaryError(f"the token opens {', '.join(opened(who))} only, and {action} needs every class")
 
 
 def check_invariants(who: Who, action: str, policy: Boundary) -> None:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from karat.errors import NotFoundError
-from karat.memory.boundary import check_invariants, reach
+from karat.memory.boundary import check_whole, reach, reach_to_change
 from karat.memory.claims import claim_at, reach_sql, select_claims, utc
 from karat.memory.ingest import redacted_claim
 from karat.memory.keeper import MODEL_KEY, keeper
 from karat.memory.model import Claim, Name, Who
 from karat.memory.recall import outgoing
-from karat.policy.boundary import CLASSES, Scope
+from karat.policy.boundary import Scope
 from karat.store.operations import insert_rows, reads, writes
 from karat.store.tables import AddEvent, add_event, new_id
 
@@ -109,7 +109,7 @@ class _Link(msgspec.Struct, frozen=True):
 def link(here: "Here", request: Link) -> Linked:
     """Relate two things that the caller may reach."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    within = reach(request.who, "link", rules.policy.boundary)._replace(classes=CLASSES)
+    within = reach_to_change(request.who, "link", rules.policy.boundary)
     where, values = reach_sql(within, merged=True)
     for id_ in (request.source, request.target):
         found = here.connection.execute(
@@ -176,7 +176,7 @@ def stats(here: "Here", request: Stats) -> Figures:
     """Counts over the tenant and project, all classes: numbers only."""
     connection = here.connection
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_invariants(request.who, "stats", rules.policy.boundary)
+    check_whole(request.who, "stats", rules.policy.boundary)
     mine = "tenant = ? AND project IS NOT DISTINCT FROM ?"
     who = [request.who.tenant, request.who.project]
 
@@ -233,7 +233,7 @@ class ExportPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def export_page(here: "Here", request: ExportPage) -> Listed:
     """A page of all claims of the project, those that are shut to questions included, redacted once more."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_invariants(request.who, "export", rules.policy.boundary)
+    check_whole(request.who, "export", rules.policy.boundary)
     mine = "(project IS NOT DISTINCT FROM ? OR project IS NULL AND scope = 'principle')"
     where = f"tenant = ? AND {mine} AND merged_into IS NULL AND id > ?"
     found = select_claims(

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from karat.errors import InputError
-from karat.memory.boundary import check_invariants, reach
+from karat.memory.boundary import check_whole, reach
 from karat.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from karat.memory.candidates.sought import Hit
 from karat.memory.deadline import Deadline
@@ -100,7 +100,7 @@ class VotedPairs(msgspec.Struct, frozen=True):
 def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     """What votes say about the candidates of active contexts: helpful was relevant, harmful was not."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_invariants(request.who, "calibrate", rules.policy.boundary)
+    check_whole(request.who, "calibrate", rules.policy.boundary)
     rows = here.connection.execute(
         "SELECT f.context_id, i.features->>'bm25', i.features->>'cos', f.signal = 'helpful' FROM feedbacks f "
         "JOIN active_context_items i ON i.ac_id = f.context_id AND i.claim_id = f.claim_id "

@@ -8,7 +8,7 @@ import msgspec
 
 from karat.check import in_order
 from karat.errors import ConflictError, NotFoundError
-from karat.memory.boundary import reach
+from karat.memory.boundary import check_class, reach_to_change
 from karat.memory.claims import claim_at, indexed_text, read_claims, utc
 from karat.memory.feedback import note_standing
 from karat.memory.index import refresh
@@ -22,7 +22,7 @@ from karat.memory.ingest import (
 )
 from karat.memory.keeper import keeper
 from karat.memory.model import Claim, Entity, Kind, Name, Provenance, Share, Text, Who
-from karat.policy.boundary import CLASSES, BoundaryClass
+from karat.policy.boundary import BoundaryClass
 from karat.store.operations import reads, writes
 from karat.store.tables import AddEvent, add_event
 from karat.text import content_hash, normal_form
@@ -71,11 +71,12 @@ def update(here: "Here", request: Update) -> Updated:
     rules = keep.rules(here, request.who, request.policy)
     feedback = rules.policy.retrieval.feedback
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
-    within = reach(request.who, "update", rules.policy.boundary)._replace(classes=CLASSES)
+    within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = time()
     old = claim_at(here.connection, request.claim, within, now, feedback)
     columns: dict[str, Any] = {}
     boundary_class = request.boundary_class or old.boundary_class
+    check_class(request.who, boundary_class)
     vector, model = None, None
     if request.text is not None or boundary_class != old.boundary_class:
         text, boundary_class, _ = clean(request.text or old.text, boundary_class, rules)

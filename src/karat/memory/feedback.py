@@ -5,20 +5,22 @@ Nothing fades by a nightly job: utility and quality are kept with the time they 
 
 from collections.abc import Sequence
 from time import time
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from karat.check import in_order
 from karat.errors import ConflictError, InputError, NotFoundError
-from karat.memory.boundary import Reach, reach
+from karat.memory.boundary import Reach, reach_to_change
 from karat.memory.claims import among, as_json, reach_sql, utc
 from karat.memory.index import refresh
 from karat.memory.keeper import Rules, keeper
-from karat.memory.model import SECONDS_A_DAY, Name, Signal, Who, faded
-from karat.policy.boundary import CLASSES
-from karat.policy.retrieval import Change, Feedback
+from karat.memory.model import Name, Signal, Who
+from karat.memory.receipt import vote_inputs
+from karat.memory.standing import BASE, SET, Standing, history, replay
+from karat.policy.retrieval import Feedback
 from karat.store.operations import insert_rows, reads, writes
+from karat.store.receipts import seal
 from karat.store.tables import AddEvent, add_event, new_id
 
 if TYPE_CHECKING:
@@ -37,10 +39,6 @@ FEEDBACK_COLUMNS = {
     "context_id": "VARCHAR",
     "body": "JSON",
 }
-
-
-BASE, SET = "base", "set"
-"""Beside votes: where a claim stood before another was merged into it, and what its confidence was set to by hand."""
 
 
 class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +100,7 @@ def vote(here: "Here", request: Vote) -> Voted:
 
 def _votable(who: Who, rules: Rules) -> Reach:
     """Whoever may reach a claim may vote for it, whatever its class: that does not show what it says."""
-    return reach(who, "vote", rules.policy.boundary)._replace(classes=CLASSES)
+    return reach_to_change(who, "vote", rules.policy.boundary)
 
 
 @reads("memory.undo_vote", UndoVote, Voted)
@@ -112,45 +110,6 @@ def undo_vote(here: "Here", request: UndoVote) -> Voted:
     within = _votable(request.who, rules)
     done: Voted = here.write("memory.count_vote", _Counted(request, within, rules.policy.retrieval.feedback, here.id))
     return done
-
-
-class Standing(NamedTuple):
-    """What a claim has earned, and since when. Times are seconds since 1970."""
-
-    utility: float
-    utility_at: float
-    confidence: float
-
-    def at(self, now: float, policy: Feedback) -> "Standing":
-        """The same, faded to now."""
-        age = (now - self.utility_at) / SECONDS_A_DAY
-        return Standing(faded(self.utility, age, policy.utility_half_life_days), now, self.confidence)
-
-    def after(self, change: Change, now: float, policy: Feedback) -> "Standing":
-        """What a vote makes of it: utility stays within -1..1, confidence within 0..1.
-
-        >>> Standing(0.95, 0.0, 0.98).after(Feedback().helpful, 0.0, Feedback())
-        Standing(utility=1.0, utility_at=0.0, confidence=1.0)
-        """
-        faded_ = self.at(now, policy)
-        return Standing(
-            min(max(faded_.utility + change.utility, -1.0), 1.0),
-            now,
-            min(max(faded_.confidence + change.confidence, 0.0), 1.0),
-        )
-
-
-def change_of(signal: str, policy: Feedback) -> Change:
-    """What a signal adds. A duplicate adds nothing: it is merged."""
-    match signal:
-        case "helpful":
-            return policy.helpful
-        case "harmful":
-            return policy.harmful
-        case "outdated":
-            return policy.outdated
-        case _:
-            return Change()
 
 
 @writes("memory.count_vote", _Counted, Voted)
@@ -170,13 +129,16 @@ def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
     if merged_into is not None:
         raise ConflictError(f"claim '{vote.claim}' was merged into '{merged_into}': vote for that one")
     id_ = new_id("fb")
-    body: dict[str, Any] = {"claim": vote.claim, "before": before._asdict()}
+    after = before.voted(vote.signal, now, policy)
+    body: dict[str, Any] = {
+        "claim": vote.claim,
+        "before": before._asdict(),
+        "policy": msgspec.to_builtins(policy),
+        "after": after._asdict(),
+    }
+    body["seal"] = seal(vote_inputs(vote.signal, utc(now), body))
     if vote.of is not None:
-        body["moved"] = _merge(here, vote, vote.of, counted, now)
-        faded_ = before.at(now, policy)
-        after = faded_._replace(utility=faded_.utility * policy.duplicate_utility)
-    else:
-        after = before.after(change_of(vote.signal, policy), now, policy)
+        body["moved"] = _merge(here, vote, vote.of, counted)
     _write_standing(here, vote.claim, after)
     row = {
         "id": id_,
@@ -209,31 +171,19 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
     before, merged_into = _standing(connection, claim, counted.within)
     connection.execute("UPDATE feedbacks SET undone_at = ? WHERE id = ?", [utc(now), undo.vote])
     if merged_into is not None and signal == "duplicate":
-        _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy, now)
-    after = _replayed(connection, claim, policy, now)
+        _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy)
+    after = _replayed(connection, claim, policy)
     _write_standing(here, claim, after)
+    after = after.at(now, policy)
     payload = {"vote": undo.vote, "claim": claim, "signal": signal, "undone": True}
     _tell(here, payload, before.at(now, policy), after, undo.who, counted.request_id)
     return Voted(undo.vote, claim, after.utility, after.confidence)
 
 
-def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback, now: float) -> Standing:
+def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback) -> Standing:
     """The claim's numbers from before its first vote, and after all votes that count for it now, its own or moved."""
-    first = connection.execute(
-        "SELECT body::TEXT FROM feedbacks WHERE (body->>'claim') = ? ORDER BY ts, rowid LIMIT 1", [claim]
-    ).fetchone()
-    standing = Standing(**msgspec.json.decode(first[0])["before"]) if first else _kept(connection, claim)
-    votes = connection.execute(
-        "SELECT signal, epoch(ts), body::TEXT FROM feedbacks WHERE claim_id = ? AND undone_at IS NULL "
-        "ORDER BY ts, rowid",
-        [claim],
-    ).fetchall()
-    for signal, at, body in votes:
-        if signal == SET:
-            standing = standing.at(at, policy)._replace(confidence=msgspec.json.decode(body)["confidence"])
-        else:
-            standing = standing.after(change_of(signal, policy), at, policy)
-    return standing.at(now, policy)
+    start, casts = history(connection, claim)
+    return replay(start or _kept(connection, claim), casts, policy)
 
 
 def note_standing(here: "Here", claim: str, tenant: str, confidence: float | None = None) -> None:
@@ -288,7 +238,7 @@ def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
     here.after_commit(into_index)
 
 
-def _merge(here: "Here", vote: Vote, into: str, counted: _Counted, now: float) -> dict[str, list[Any]]:
+def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[Any]]:
     """Votes and links go to the representative, and the duplicate is recalled no more; what moved is remembered."""
     connection = here.connection
     _, merged_further = _standing(connection, into, counted.within)
@@ -321,12 +271,12 @@ def _merge(here: "Here", vote: Vote, into: str, counted: _Counted, now: float) -
     connection.execute("UPDATE relations SET target_id = ? WHERE target_id = ?", [into, vote.claim])
     connection.execute("UPDATE claims SET merged_into = ? WHERE id = ?", [into, vote.claim])
     if moved["votes"]:
-        _write_standing(here, into, _replayed(connection, into, counted.feedback, now))
+        _write_standing(here, into, _replayed(connection, into, counted.feedback))
     here.after_commit(lambda: _reindex(here, [vote.claim, into]))
     return moved
 
 
-def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback, now: float) -> None:
+def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:
     connection = here.connection
     connection.execute("UPDATE claims SET merged_into = NULL WHERE id = ?", [claim])
     for id_ in moved["sources"]:
@@ -342,7 +292,7 @@ def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], p
     for vote in moved["votes"]:
         connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, vote])
     for holder in holders:
-        _write_standing(here, holder, _replayed(connection, holder, policy, now))
+        _write_standing(here, holder, _replayed(connection, holder, policy))
     here.after_commit(lambda: _reindex(here, [claim, into]))
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from karat.errors import NotFoundError
-from karat.memory.boundary import Reach, reach
+from karat.memory.boundary import Reach, reach_to_change
 from karat.memory.candidates.side import Sides
 from karat.memory.claims import among, as_json, reach_sql
 from karat.memory.keeper import keeper
 from karat.memory.model import Name, Who
-from karat.policy.boundary import CLASSES
+from karat.memory.saved import drop
 from karat.store.operations import reads, writes
 from karat.store.rewrite import ask_for_rewrite
 from karat.store.tables import AddEvent, add_event
@@ -52,7 +52,7 @@ class _Forget(msgspec.Struct, frozen=True):
 def forget(here: "Here", request: Forget) -> Forgotten:
     """Forget claims. Ids that are not there are passed over; if none is, that is an error."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    within = reach(request.who, "forget", rules.policy.boundary)._replace(classes=CLASSES)
+    within = reach_to_change(request.who, "forget", rules.policy.boundary)
     # What is there is looked up by the writer: a call that is repeated after its owner died finds the claims gone.
     done: Forgotten = here.write("memory.erase", _Forget(request.claims, within, request.who, here.id))
     return done
@@ -78,6 +78,7 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         index = keep.built()
         if index is not None:
             index.remove(ids)
+        drop(here.path)
 
     here.after_commit(out_of_index)
     ask_for_rewrite(connection)
@@ -113,6 +114,7 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
         ("relations", "source_id"),
         ("relations", "target_id"),
         ("labels", "target_id"),
+        ("scores", "subject"),
         ("claims", "id"),
     ):
         connection.execute(f"DELETE FROM {table} WHERE {among(column)}", [values])
@@ -121,11 +123,22 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
         "(SELECT source_id FROM relations UNION ALL SELECT target_id FROM relations)"
     )
     for id_ in ids:
+        said, instead = _mention(id_)
         for table, column in _MENTIONS.items():
             connection.execute(
-                f"UPDATE {table} SET {column} = replace({column}::TEXT, ?, '{FORGOTTEN}') "
-                f"WHERE contains({column}::TEXT, ?)",
-                [id_, id_],
+                f"UPDATE {table} SET {column} = replace({column}::TEXT, ?, ?) WHERE contains({column}::TEXT, ?)",
+                [said, instead, said],
             )
-        connection.execute("DELETE FROM requests WHERE contains(response, ?)", [id_])
-        connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [id_])
+        connection.execute("DELETE FROM requests WHERE contains(response, ?)", [said])
+        connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
+
+
+def _mention(id_: str) -> tuple[str, str]:
+    """How an id is found inside of texts, and what takes its place.
+
+    One of ours stands out anywhere. One from another store may be as short as `7`, which is part of many a number, and
+    is looked for only where it stands alone.
+    """
+    if id_.startswith("clm_"):
+        return id_, FORGOTTEN
+    return msgspec.json.encode(id_).decode(), f'"{FORGOTTEN}"'

@@ -27,47 +27,62 @@ WORN = 4096
 class Index:
     """Rows of shelf, words and vectors are the same rows. Hold `lock` while reading more than one of them."""
 
-    def __init__(self, morphology: Morphology, redactor: Redactor) -> None:
+    def __init__(self, morphology: Morphology, redactor: Redactor, rules: str = "") -> None:
         self.morphology: Morphology = morphology
         self.redactor = redactor
         """Cuts what may be kept in a text and yet not be found by."""
+        self.rules = rules
+        """The version of the redactor's policy."""
         self.lock = threading.RLock()
         self.shelf = Shelf()
         self.words = Words()
         self.vectors = Vectors()
         self.generation = 0
         """Counts up with every change: what was made from the index before is stale."""
+        self.unsaved = 0
+        """How many claims have changed since the index was last saved."""
 
     def add(self, entries: Sequence[Entry], terms_of: Sequence[Sequence[str]]) -> None:
         """Take in claims with their terms; one that was there before is replaced, and needs its vector again."""
         with self.lock:
             self.shelf.add(entries)
             self.words.add(terms_of)
-            self.generation += 1
+            self._changed(len(entries))
+
+    def restore(self, entries: Sequence[Entry], words: Words, vectors: Vectors) -> None:
+        """Take in claims whose terms and vectors are known, into an empty index."""
+        with self.lock:
+            self.shelf.add(entries)
+            self.words, self.vectors = words, vectors
 
     def put_vectors(self, ids: Sequence[str], vectors: "NDArray[np.float32]") -> None:
         """Vectors of claims that had none; a claim that has gone meanwhile is passed over."""
         with self.lock:
             there = [i for i, id_ in enumerate(ids) if id_ in self.shelf.row_of]
             self.vectors.put([self.shelf.row_of[ids[i]] for i in there], vectors[there])
-            self.generation += 1
+            self._changed(len(there))
 
     def drop_vectors(self) -> None:
         """Forget all vectors: another model will make new ones."""
         with self.lock:
             self.vectors = Vectors()
-            self.generation += 1
+            self._changed(len(self.shelf.row_of))
 
     def change(self, id_: str, **numbers: float) -> None:
         """New numbers for a claim. Who may see it stays, and what it is found by, so nothing made from it is stale."""
         with self.lock:
             self.shelf.change(id_, numbers)
+            self.unsaved += 1
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take claims out."""
         with self.lock:
             self.shelf.remove(ids)
-            self.generation += 1
+            self._changed(len(ids))
+
+    def _changed(self, claims: int) -> None:
+        self.generation += 1
+        self.unsaved += claims
 
     @property
     def worn(self) -> bool:
@@ -85,14 +100,12 @@ _CLAIMS = """
 """
 
 
-def build(cursor: "DuckDBPyConnection", morphology: Morphology, redactor: Redactor) -> Index:
-    """The index of everything that the tables hold, as one transaction sees them."""
-    index = Index(morphology, redactor)
+def build(cursor: "DuckDBPyConnection", index: Index) -> None:
+    """Fill an empty index with everything that the tables hold, as one transaction sees them."""
     found = cursor.execute(f"{_CLAIMS} ORDER BY c.rowid")
     while page := found.fetchmany(PAGE):
         _take_in(index, page)
     _load_vectors(cursor, index)
-    return index
 
 
 def refresh(cursor: "DuckDBPyConnection", index: Index, ids: Sequence[str]) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from karat.errors import ConflictError, InputError
+from karat.errors import BoundaryError, ConflictError, InputError
 from karat.memory.arrow import vector_table
-from karat.memory.boundary import check_invariants
+from karat.memory.boundary import check_class, check_invariants, opened
 from karat.memory.candidates.shelf import Entry
 from karat.memory.claims import (
     CLAIM_COLUMNS,
@@ -92,6 +92,8 @@ def add(here: "Here", request: Add) -> AllAdded:
     keep = keeper(here)
     rules = keep.rules(here, request.who, request.policy)
     check_invariants(request.who, "add", rules.policy.boundary)
+    for claim in request.claims:
+        check_class(request.who, claim.boundary_class)
     now = time()
     prepared = [prepare(claim, request.who, rules, now) for claim in request.claims]
     encoder = keep.encoder(here, rules.policy)
@@ -219,6 +221,8 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
                 fresh.append(claim)
                 if request.vectors is not None:
                     vectors[claim.row["id"]] = request.vectors[place]
+            elif there[1] not in opened(request.who):
+                raise BoundaryError("this is kept already, in a class that the token does not open")
             elif _stricter(there[1], claim.row["boundary_class"]) != there[1]:
                 # The same words, now said to be stricter: they are, for everybody.
                 known[key] = (there[0], claim.row["boundary_class"])

@@ -11,6 +11,7 @@ from karat.errors import ConflictError
 from karat.memory.candidates.side import Sides
 from karat.memory.index import Index, build
 from karat.memory.model import Who
+from karat.memory.saved import load, save
 from karat.policy import Layer, Policy, resolve
 from karat.policy.embed import Embed
 from karat.redact import Redactor
@@ -71,12 +72,14 @@ class Keeper:
         """The index, built when it is first asked for, and again when most of it is dead."""
         with self.lock:
             if self._index is None or self._index.worn:
-                here.connection.execute("BEGIN TRANSACTION READ ONLY")
-                try:
-                    self._index = build(here.connection, policy.retrieval.morphology, Redactor(policy.redact))
-                finally:
-                    here.connection.execute("ROLLBACK")
+                self._index = _made(here, policy)
+                here.at_close("memory", self._save)
             return self._index
+
+    def _save(self, here: "Here") -> None:
+        index = self.built()
+        if index is not None:
+            save(here.connection, here.path, index)
 
     def built(self) -> Index | None:
         """The index, if there is one, for a write to keep in step.
@@ -120,6 +123,18 @@ def keeper(here: "Here") -> Keeper:
     """The keeper of the store that a call is in."""
     found: Keeper = here.state.setdefault("memory", Keeper())
     return found
+
+
+def _made(here: "Here", policy: Policy) -> Index:
+    """The index as it was saved, or made anew."""
+    index = Index(policy.retrieval.morphology, Redactor(policy.redact), policy.version("redact"))
+    here.connection.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        if not load(here.connection, here.path, index):
+            build(here.connection, index)
+    finally:
+        here.connection.execute("ROLLBACK")
+    return index
 
 
 def _resolved(here: "Here", who: Who, said: bytes) -> Policy:

@@ -30,6 +30,7 @@ from karat.memory.model import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT,
 from karat.memory.recall import Ask
 from karat.memory.rescan import Backfill, Backfilled, Rescan
 from karat.policy import Layer, Policy
+from karat.policy.boundary import BoundaryClass
 from karat.policy.load import env_layers, find_file, read_file
 from karat.policy.retrieval import Method
 from karat.store import Store
@@ -51,7 +52,7 @@ class Memory:
 
     def __init__(
         self,
-        path: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str] | Store | None = None,
         *,
         tenant: str = DEFAULT_TENANT,
         project: str | None = DEFAULT_PROJECT,
@@ -61,15 +62,19 @@ class Memory:
         facts: Mapping[str, Any] | None = None,
         policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None = None,
         trace_id: str | None = None,
+        classes: Sequence[BoundaryClass] | None = None,
     ) -> None:
         """Everything after `path` says who asks; claims of other tenants, projects and sessions do not exist here.
 
-        `policy` is a file, a whole Policy, or a mapping that is laid over the policy in force.
+        `policy` is a file, a whole Policy, or a mapping that is laid over the policy in force. `classes` are those that
+        may be reached at most, whatever the policy opens.
         """
         self.store = path if isinstance(path, Store) else Store(path)
-        self.who = Who(tenant, project, session, tuple(purposes), actor, dict(facts or {}), trace_id)
+        opened = None if classes is None else tuple(classes)
+        self.who = Who(tenant, project, session, tuple(purposes), actor, dict(facts or {}), trace_id, opened)
         _check(msgspec.to_builtins(self.who), Who)
-        self._said = _said(policy)
+        self.said = _said(policy)
+        """What its policy says, packed: every request takes it along."""
 
     def __enter__(self) -> "Memory":
         return self
@@ -96,7 +101,7 @@ class Memory:
         done: list[Added] = []
         for page in _pages(claims):
             checked = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
-            done += self._call("memory.add", Add(checked, self.who, self._said)).claims
+            done += self._call("memory.add", Add(checked, self.who, self.said)).claims
             if progress is not None:
                 progress(len(done))
         return done
@@ -133,7 +138,7 @@ class Memory:
 
     def get(self, claim: str) -> Claim:
         """One claim."""
-        found: Claim = self._call("memory.get", Get(claim, self.who, self._said)).claim
+        found: Claim = self._call("memory.get", Get(claim, self.who, self.said)).claim
         return found
 
     def list(
@@ -178,24 +183,24 @@ class Memory:
 
     def undo_vote(self, vote: str) -> Voted:
         """Take a vote back: the claim's numbers become what they would be without it."""
-        voted: Voted = self._call("memory.undo_vote", UndoVote(vote, self.who, self._said))
+        voted: Voted = self._call("memory.undo_vote", UndoVote(vote, self.who, self.said))
         return voted
 
     def link(self, source: str, target: str, kind: str = "related") -> str:
         """Relate two claims, or a claim and an entity; the relation's id."""
-        linked: str = self._call("memory.link", Link(source, target, kind, self.who, self._said)).id
+        linked: str = self._call("memory.link", Link(source, target, kind, self.who, self.said)).id
         return linked
 
     def stats(self) -> Figures:
         """Counts of this project."""
-        figures: Figures = self._call("memory.stats", Stats(self.who, self._said))
+        figures: Figures = self._call("memory.stats", Stats(self.who, self.said))
         return figures
 
     def export(self) -> Iterator[dict[str, Any]]:
         """Every claim of the project as plain data that `import_` takes."""
         after: str | None = None
         while True:
-            page = self._call("memory.export", ExportPage(self.who, self._said, after=after))
+            page = self._call("memory.export", ExportPage(self.who, self.said, after=after))
             for claim in page.claims:
                 yield exported(claim)
             if not page.more:
@@ -211,7 +216,7 @@ class Memory:
         looked_at = changed = 0
         after: str | None = None
         while True:
-            page = self._call("memory.rescan", Rescan(self.who, self._said, after=after))
+            page = self._call("memory.rescan", Rescan(self.who, self.said, after=after))
             looked_at, changed, after = looked_at + page.looked_at, changed + page.changed, page.last
             if progress is not None:
                 progress(looked_at)
@@ -222,7 +227,7 @@ class Memory:
         """Embed what has no vector; with `anew` everything, if the policy names another encoder. How many."""
         done: int = 0
         while True:
-            page: Backfilled = self._call("memory.backfill", Backfill(self.who, self._said, anew=anew))
+            page: Backfilled = self._call("memory.backfill", Backfill(self.who, self.said, anew=anew))
             done += page.done
             if progress is not None:
                 progress(done)
@@ -257,7 +262,7 @@ class Memory:
         text: list[list[tuple[float, bool]]] = []
         vector: list[list[tuple[float, bool]]] = []
         if labelled is None:
-            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(self.who, self._said))
+            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(self.who, self.said))
             names = list(dict.fromkeys(pair.query for pair in voted.pairs))
             for name in names:
                 mine = [pair for pair in voted.pairs if pair.query == name]
@@ -299,7 +304,7 @@ class Memory:
         }
         plain = msgspec.to_builtins(plain)
         _check(plain, type_)
-        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, policy=self._said)
+        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, policy=self.said)
 
     def _call(self, operation: str, request: msgspec.Struct) -> Any:
         return self.store.call(operation, request)

@@ -25,7 +25,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 Utility = Annotated[float, msgspec.Meta(ge=-1, le=1)]
 
 
-class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """Where a claim comes from."""
 
     at: str | None = None
@@ -36,7 +36,7 @@ class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     note: str | None = None
 
 
-class Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """What a claim is about."""
 
     name: Name
@@ -61,8 +61,11 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     updated_at: str | None = None
 
 
-class Claim(msgspec.Struct, frozen=True):
-    """Something remembered, as it is now: utility and quality have faded since they were last touched."""
+class Claim(msgspec.Struct, frozen=True, gc=False):
+    """Something remembered, as it is now: utility and quality have faded since they were last touched.
+
+    An index holds all of them, and none can be part of a cycle, so that the garbage collector need not look at them.
+    """
 
     id: str
     tenant: str
@@ -97,6 +100,8 @@ class Who(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: dict[str, Any] = {}
     """What the invariants may ask about, beside what the request itself says."""
     trace_id: str | None = None
+    classes: tuple[BoundaryClass, ...] | None = None
+    """What the caller's token opens at most; policy may open less. None: there is no token, and policy alone says."""
 
 
 def faded(value: float, age_days: float, half_life_days: float) -> float:

@@ -22,6 +22,10 @@ class Population(NamedTuple):
             return linear_utility(utility)
         return sigmoid((utility - self.mean) / self.deviation)
 
+    def gains(self, utilities: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """The same of many."""
+        return np.array([self.gain(utility) for utility in utilities.tolist()])
+
 
 NO_SPREAD = Population(0.0, 0.0)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter, time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from karat.memory.population import NO_SPREAD
 from karat.memory.rank import Parameters, parameters
 from karat.memory.rescan import backfill_aside
 from karat.memory.weigh import (
+    Candidates,
     SideFound,
     Weighed,
     reason,
@@ -91,13 +92,12 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     sought.deadline.check("scoring")
 
     # An activation takes nothing below the threshold; a search shows it, flagged.
-    fit = [item for item in weighed if item.score >= policy.threshold] if action == "activate" else weighed
-    choice = diversify(_contenders(fit), chosen.k_final, policy.diversity, _likeness(index, fit))
-    recalled, left_out = _recalled(fit, choice, text, vectors, rules, within, ask.max_tokens)
-    fates = _fates(fit, choice, left_out)
-    taken = {one.id for one in recalled}
-    others = [item for item in weighed if item.claim.id not in taken]
-    rejected = [_rejected(item, fates, policy.threshold) for item in others[:MOST_REJECTED]]
+    above = int(np.count_nonzero(weighed.score >= policy.threshold))
+    fit = above if action == "activate" else len(weighed)
+    choice = diversify(_contenders(weighed, fit), chosen.k_final, policy.diversity, _likeness(index, weighed, fit))
+    recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens)
+    taken = {place for place, _ in choice.chosen} - left_out.keys()
+    others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, above)
     answer = Recall(
         recalled,
         policy_version=rules.version,
@@ -111,12 +111,13 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         text_level=text.level,
         vector_level=vectors.level,
         candidates=len(weighed),
-        rejected=rejected,
+        rejected=[others.rejected(place) for place in others.places[:MOST_REJECTED]],
         notes=search.notes + _calibration_notes(policy, text, vectors),
         took_ms=(perf_counter() - started) * 1000,
-        why=_why(ask.why, recalled, others, fates, sought, text, vectors) if ask.why else None,
+        why=_why(ask.why, recalled, others, sought, text, vectors) if ask.why else None,
+        population=weighed.people,
     )
-    return answer, _event(answer, weighed, policy.threshold)
+    return answer, _event(answer, weighed, above)
 
 
 def sought_of(
@@ -151,6 +152,7 @@ class _Search:
         self.notes: list[str] = []
         self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
         self._enough = chosen.k_final / 2
+        self._without_vector = sought.index.vectors.missing(sought.mask())
         self._here, self._who = here, who
 
     def text_side(self, curve: Curve | None) -> SideFound:
@@ -163,7 +165,7 @@ class _Search:
     def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
         sought = self.sought
         missing = NO_ENCODER if encoder is None else None
-        if missing is None and sought.index.vectors.missing(sought.mask()) == sought.mask().sum():
+        if missing is None and self._without_vector == np.count_nonzero(sought.mask()):
             missing = NO_VECTORS
         if missing is not None:
             self.notes.append(missing)
@@ -174,10 +176,8 @@ class _Search:
 
     def backfill(self, encoder: "Embedder | None", rules: Rules) -> None:
         """Claims that were kept before there was an encoder get their vectors now, beside the calls."""
-        index = self.sought.index
-        missing = index.vectors.missing(self.sought.mask())
-        if encoder is not None and missing:
-            self.notes.append(f"{missing:,} claims here have no vector yet: they are being made")
+        if encoder is not None and self._without_vector:
+            self.notes.append(f"{self._without_vector:,} claims here have no vector yet: they are being made")
             backfill_aside(self._here, encoder, rules)
 
     def _climb(
@@ -241,34 +241,36 @@ def _calibration_notes(policy: Retrieval, text: SideFound, vectors: SideFound) -
 
 def _weighed(
     sought: Sought, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
-) -> list[Weighed]:
+) -> Weighed:
     index = sought.index
     with index.lock:
-        row_of = index.shelf.row_of
+        shelf = index.shelf
         ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
         # A claim that went while the other side was searched is no candidate.
-        claims = index.shelf.claims([row_of[id_] for id_ in ids if id_ in row_of], now, policy.feedback)
-        people = index.shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
-    return weigh(claims, text, vectors, chosen.alpha, people, policy)
+        rows = [shelf.row_of[id_] for id_ in ids if id_ in shelf.row_of]
+        claims = [shelf.claim(row) for row in rows]
+        found = Candidates(claims, rows, *shelf.numbers(rows, now, policy.feedback))
+        people = shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
+    return weigh(found, text, vectors, chosen.alpha, people, policy)
 
 
-def _contenders(weighed: Sequence[Weighed]) -> list[Contender]:
+def _contenders(weighed: Weighed, count: int) -> list[Contender]:
     return [
-        Contender(item.score, item.claim.content_hash, tuple(f"{e.type}:{e.name}" for e in item.claim.entities))
-        for item in weighed
+        Contender(score, claim.content_hash, tuple([f"{e.type}:{e.name}" for e in claim.entities]))
+        for score, claim in zip(weighed.score[:count].tolist(), weighed.of.claims, strict=False)
     ]
 
 
-def _likeness(index: Index, weighed: Sequence[Weighed]) -> Callable[[int], "NDArray[np.floating[Any]]"]:
+def _likeness(index: Index, weighed: Weighed, count: int) -> Callable[[int], "NDArray[np.floating[Any]]"]:
     """How alike candidates are: by their vectors, and where one has none by the terms that they share."""
+    rows = weighed.of.rows[:count]
     with index.lock:
-        rows = [index.shelf.row_of.get(item.claim.id, -1) for item in weighed]
-        units = index.vectors.unit_vectors(rows)
-        bare = np.array([not index.vectors.has(row) for row in rows], dtype=bool)
+        units, has_vector = index.vectors.unit_vectors(rows)
 
     def likeness(place: int) -> "NDArray[np.floating[Any]]":
         near: NDArray[np.float32] = units @ units[place]
-        for i in np.flatnonzero(bare | bare[place]):
+        bare = ~has_vector if has_vector[place] else np.ones(count, dtype=bool)
+        for i in np.flatnonzero(bare).tolist():
             near[i] = index.words.overlap(rows[i], rows[place])
         return near
 
@@ -276,7 +278,7 @@ def _likeness(index: Index, weighed: Sequence[Weighed]) -> Callable[[int], "NDAr
 
 
 def _recalled(
-    fit: Sequence[Weighed],
+    weighed: Weighed,
     choice: Choice,
     text: SideFound,
     vectors: SideFound,
@@ -290,22 +292,21 @@ def _recalled(
     left_out: dict[int, str] = {}
     left = max_tokens
     for place, score_div in choice.chosen:
-        item = fit[place]
-        claim = outgoing(item.claim, rules, within)
+        claim = outgoing(weighed.claim(place), rules, within)
         if left is not None:
             cost = token_count(claim.text)
             if cost > left:
                 left_out[place] = f"max_tokens={max_tokens}"
                 continue
             left -= cost
-        below = item.score < threshold
+        below = bool(weighed.score[place] < threshold)
         recalled.append(
             Recalled(
                 claim,
                 len(recalled) + 1,
-                score_of(item, text, vectors, rules.version),
-                msgspec.structs.replace(item.features, score_div=score_div),
-                reason(item, below_threshold=below),
+                score_of(weighed, place, text, vectors, rules.version),
+                weighed.features(place, score_div),
+                reason(weighed, place, below_threshold=below),
                 below,
             )
         )
@@ -319,33 +320,32 @@ def outgoing(claim: Claim, rules: Rules, within: Reach) -> Claim:
     return redacted_claim(claim, redactor)
 
 
-def _fates(fit: Sequence[Weighed], choice: Choice, left_out: dict[int, str]) -> dict[str, str]:
-    """Why candidates that were fit were not taken, by id."""
-    return {fit[place].claim.id: why for place, why in (choice.passed_over | left_out).items()}
+class _Others(NamedTuple):
+    """Candidates that were not taken, best first, and why those were not that were fit."""
 
+    weighed: Weighed
+    places: list[int]
+    fates: Mapping[int, str]
+    above: int
+    """How many candidates reach the threshold."""
 
-def _rejected(item: Weighed, fates: Mapping[str, str], threshold: float) -> Rejected:
-    said = reason(item, fates.get(item.claim.id, ""), below_threshold=item.score < threshold)
-    return Rejected(item.claim.id, item.score, said)
+    def rejected(self, place: int) -> Rejected:
+        """One of them, for the answer."""
+        said = reason(self.weighed, place, self.fates.get(place, ""), below_threshold=place >= self.above)
+        return Rejected(self.weighed.of.claims[place].id, float(self.weighed.score[place]), said)
 
 
 def _why(
-    id_: str,
-    recalled: Sequence[Recalled],
-    others: Sequence[Weighed],
-    fates: Mapping[str, str],
-    sought: Sought,
-    text: SideFound,
-    vectors: SideFound,
+    id_: str, recalled: Sequence[Recalled], others: _Others, sought: Sought, text: SideFound, vectors: SideFound
 ) -> str:
     """What became of one claim."""
     for one in recalled:
         if one.id == id_:
             return f"recalled at rank {one.rank} with {float(one.score_final):.3f}: {one.reason}"
-    for item in others:
-        if item.claim.id == id_:
-            rejected = _rejected(item, fates, sought.policy.threshold)
-            return f"a candidate with {item.score:.3f}, not taken: {rejected.reason}"
+    for place in others.places:
+        if others.weighed.of.claims[place].id == id_:
+            rejected = others.rejected(place)
+            return f"a candidate with {rejected.score_final:.3f}, not taken: {rejected.reason}"
     return _why_no_candidate(id_, sought, text, vectors)
 
 
@@ -374,7 +374,7 @@ def _why_no_candidate(id_: str, sought: Sought, text: SideFound, vectors: SideFo
     return "no candidate: " + "; ".join(seen or ["not found by " + (text.level or "any side")])
 
 
-def _event(answer: Recall, weighed: Sequence[Weighed], threshold: float) -> dict[str, Any]:
+def _event(answer: Recall, weighed: Weighed, above: int) -> dict[str, Any]:
     """What is kept of a recall: its numbers, and ids; neither the query nor any text."""
     return {
         "policy_version": answer.policy_version,
@@ -386,7 +386,7 @@ def _event(answer: Recall, weighed: Sequence[Weighed], threshold: float) -> dict
         "vector_level": answer.vector_level,
         "candidates": answer.candidates,
         "claims": [one.id for one in answer.claims],
-        "below_threshold": [item.claim.id for item in weighed if item.score < threshold],
+        "below_threshold": [claim.id for claim in weighed.of.claims[above:]],
         "statistics": statistics(weighed),
         "took_ms": round(answer.took_ms, 3),
     }

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from karat.errors import InputError
-from karat.memory.boundary import check_invariants
+from karat.memory.boundary import check_whole
 from karat.memory.change import Done
 from karat.memory.claims import indexed_text, select_claims
 from karat.memory.index import refresh
@@ -23,6 +23,7 @@ from karat.memory.ingest import (
 )
 from karat.memory.keeper import MODEL_KEY, Rules, keeper
 from karat.memory.model import Claim, Entity, Who
+from karat.memory.saved import drop
 from karat.store.operations import reads, writes
 from karat.store.rewrite import ask_for_rewrite
 from karat.store.tables import AddEvent, add_event
@@ -71,7 +72,7 @@ class _Rewrite(msgspec.Struct, frozen=True):
 def rescan(here: "Here", request: Rescan) -> Rescanned:
     """Redact a page again. What is cut from a text is cut from its hash, its terms and its vector."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_invariants(request.who, "rescan", rules.policy.boundary)
+    check_whole(request.who, "rescan", rules.policy.boundary)
     found = select_claims(
         here.connection,
         f"tenant = ? AND id > ? ORDER BY id LIMIT {request.limit:d}",
@@ -125,6 +126,7 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
         index = keeper(here).built()
         if index is not None:
             refresh(connection, index, ids)
+        drop(here.path)
 
     here.after_commit(into_index)
     return [Done()] * len(requests)
@@ -151,7 +153,7 @@ def backfill(here: "Here", request: Backfill) -> Backfilled:
     """Embed a batch of claims that have no vector, of all tenants: the store has one model."""
     keep = keeper(here)
     rules = keep.rules(here, request.who, request.policy)
-    check_invariants(request.who, "rescan", rules.policy.boundary)
+    check_whole(request.who, "rescan", rules.policy.boundary)
     encoder = keep.named_encoder(rules.policy)
     if encoder is None:
         raise InputError("no encoder found; 'karat doctor' shows how to add one")

@@ -148,6 +148,12 @@ class Vectors(Section, frozen=True, kw_only=True):
     overfetch: Annotated[
         float, number("L3 is approximate: so many times k_vec are fetched and scored again", "times", ge=1)
     ] = 2.0
+    exact_claims: Annotated[
+        int, count("up to so many claims in reach, the index compares each with the query exactly", "claims", 0)
+    ] = 50_000
+    rescore: Annotated[
+        int, count("with more, so many times k_vec that point the same way, sign by sign, are compared", "times", 1)
+    ] = 40
 
 
 class Change(Section, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from karat.store.here import Here
 
-UNIQUE = {"meta": "key", "requests": "id", "events": "id", "policies": "id"}
+UNIQUE = {"meta": "key", "requests": "id", "events": "id", "policies": "id", "scores": "id"}
 _COLUMNS = "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal"
 
 

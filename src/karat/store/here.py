@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 class Host(Protocol):
     """What the owner does for the operations that run in it."""
 
+    path: Path
+
     @property
     def closing(self) -> bool:
         """Whether it is about to go."""
@@ -25,6 +28,9 @@ class Host(Protocol):
 
     def aside(self, name: str, work: "Callable[[Here], None]") -> None:
         """Run work beside the calls."""
+
+    def at_close(self, name: str, work: "Callable[[Here], None]") -> None:
+        """Run work last of all."""
 
 
 class Here:
@@ -50,6 +56,11 @@ class Here:
         self.committed: list[Callable[[], None]] = []
 
     @property
+    def path(self) -> Path:
+        """The store's file."""
+        return self._host.path
+
+    @property
     def closing(self) -> bool:
         """Whether the owner is about to go."""
         return self._host.closing
@@ -71,3 +82,7 @@ class Here:
     def aside(self, name: str, work: "Callable[[Here], None]") -> None:
         """Run work beside the calls, in a thread of its own; not if work of that name is running."""
         self._host.aside(name, work)
+
+    def at_close(self, name: str, work: "Callable[[Here], None]") -> None:
+        """Run work once when the owner closes, when nobody reads or writes any more; its failure is nobody's."""
+        self._host.at_close(name, work)

@@ -47,6 +47,7 @@ class Owner:
         self._connection: DuckDBPyConnection = open_database(path)
         self._state: dict[str, Any] = {}
         self._asides: dict[str, threading.Thread] = {}
+        self._at_close: dict[str, Callable[[Here], None]] = {}
         self._writer = Writer(
             self._connection.cursor(), path, lambda connection: Here(connection, self._state, self), self._broken
         )
@@ -111,6 +112,10 @@ class Owner:
                 self._asides[name] = threading.Thread(target=run, name=f"karat-{name}", daemon=True)
                 self._asides[name].start()
 
+    def at_close(self, name: str, work: Callable[[Here], None]) -> None:
+        """Run work when everybody is done, just before the file is let go."""
+        self._at_close[name] = work
+
     @property
     def closing(self) -> bool:
         """Whether this owner takes no more calls."""
@@ -138,6 +143,9 @@ class Owner:
                 thread.join(timeout=GREETING_SECONDS)
         self._writer.close()
         self._drop_cursors()
+        for work in self._at_close.values():
+            with suppress(Exception):
+                work(Here(self._connection, self._state, self))
         rewrite_if_asked(self._connection, self.path)
         self._connection.close()
         self._closed.set()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from karat.store.schema import duckdb
+from karat.store.schema import backups, duckdb
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -48,3 +48,6 @@ def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path) -> None:
         os.fsync(file.fileno())
     # The lock stays with the old file until it is closed; who waits for it sees that the path is another file now.
     fresh.replace(path)
+    # What Karat itself copied before an upgrade has the deleted in it too.
+    for copy in backups(path):
+        copy.unlink(missing_ok=True)

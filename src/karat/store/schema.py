@@ -3,6 +3,7 @@
 import re
 import shutil
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,19 @@ MIGRATIONS = (
     CREATE MACRO norm_cos(sim) AS least(greatest((sim + 1) / 2, 0), 1);
     CREATE MACRO recency_decay(ts, half_life_days, moment := now()::TIMESTAMP) AS
         exp(-ln(2) * greatest(epoch(moment) - epoch(ts), 0) / 86400 / half_life_days);
+    """,
+    """
+    -- Whose a number is, what it is about, and marks of what it was made of.
+    ALTER TABLE scores ADD COLUMN tenant TEXT;
+    ALTER TABLE scores ADD COLUMN project TEXT;
+    ALTER TABLE scores ADD COLUMN subject TEXT;
+    ALTER TABLE scores ADD COLUMN seal TEXT;
+    UPDATE scores SET tenant = d.tenant FROM decisions d WHERE d.score_id = scores.id;
+    ALTER TABLE active_context_items ADD COLUMN score_id TEXT;
+    CREATE TABLE tokens (
+        id TEXT PRIMARY KEY, ts TIMESTAMP, hash TEXT, tenant TEXT, project TEXT, classes JSON, note TEXT,
+        expires_at TIMESTAMP, revoked_at TIMESTAMP
+    );
     """,
 )
 VERSION = len(MIGRATIONS)
@@ -150,3 +164,8 @@ def _step(connection: "DuckDBPyConnection", version: int) -> None:
     connection.execute(MIGRATIONS[version])
     connection.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", [str(version + 1)])
     connection.execute("COMMIT")
+
+
+def backups(path: Path) -> list[Path]:
+    """The backups that there are of a store."""
+    return sorted(path.parent.glob(f"{escape(path.name)}.v*.backup"))

@@ -129,6 +129,8 @@ class Store:
         except UnicodeEncodeError as error:
             half = f"U+{ord(error.object[error.start]):04X}"
             raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
+        except OverflowError:
+            raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
         call = Call(name, packed, uuid4().hex)
         answer = self._answered(call)
         if answer.code:

@@ -113,7 +113,7 @@ class TraceValuer:
         domain, success = trace.metadata.task_domain, trace.metadata.success is True
         profile, weights = policy.profile(domain)
         shape = formula.shape_of(trace)
-        outcome = _outcome(trace, policy)
+        outcome = outcome_of(trace.outcome.confidence, trace.metadata.success, policy)
         c = formula.complexity(shape, policy)
         d = formula.tool_diversity(shape, policy)
         base = formula.composite(c, novelty.value, d, outcome.value, weights)
@@ -140,7 +140,7 @@ class TraceValuer:
         return Score("value", value, parts=parts, base=base, rules=rules, details=details, policy=self._version)
 
 
-class _Outcome(NamedTuple):
+class Outcome(NamedTuple):
     """O, and what it could be where the trace does not say."""
 
     value: float
@@ -150,21 +150,21 @@ class _Outcome(NamedTuple):
     best: float
 
 
-def _outcome(trace: ReasoningTrace, policy: Value) -> _Outcome:
-    confidence, success = trace.outcome.confidence, trace.metadata.success
+def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Outcome:
+    """O from what a trace states, and from what it leaves open."""
     if confidence is not None and success is not None:
         value = formula.outcome_confidence(confidence, success, policy)
-        return _Outcome(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
+        return Outcome(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
     worst = formula.outcome_confidence(confidence or 0.0, success is True, policy)
     best = formula.outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
     missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
     # The fallback is a place between worst and best, so that the value never leaves its own range.
     value = worst + policy.outcome_confidence.fallback * (best - worst)
-    return _Outcome(value, "default", f"{missing} not stated", worst, best)
+    return Outcome(value, "default", f"{missing} not stated", worst, best)
 
 
 def _range(
-    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: _Outcome, policy: Value
+    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: Outcome, policy: Value
 ) -> tuple[float, float]:
     """The value at its worst and at its best, whatever the trace leaves open."""
     c, n, d, _ = (part.value for part in parts)

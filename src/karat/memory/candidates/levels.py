@@ -21,10 +21,11 @@ def index_words(sought: Sought, k: int) -> list[Hit]:
 
 
 def index_vectors(sought: Sought, k: int) -> list[Hit]:
-    """Exact cosine of the index."""
+    """Cosine of the index: exact, or, of very many claims, of those that are likely to be near."""
     index = sought.index
     with index.lock:
-        return ranked(index, index.vectors.search(sought.vector, sought.mask(), k, index.shelf.column("ts")))
+        newest = index.shelf.column("ts")
+        return ranked(index, index.vectors.search(sought.vector, sought.mask(), k, newest, sought.policy.vectors))
 
 
 def l0_ilike(sought: Sought, k: int) -> list[Hit]:

@@ -181,22 +181,40 @@ class Shelf:
         """Utility, faded to now."""
         return self._faded("utility", rows, now, policy.utility_half_life_days)
 
-    def claims(self, rows: Sequence[int], now: float, policy: Feedback) -> list[tuple[Claim, float]]:
-        """Claims as they are now, and the age of their texts in days; rows that died meanwhile are left out."""
-        index = np.asarray(rows, dtype=np.int64)
-        numbers = zip(
-            (self._claims[row] for row in rows),
-            self.utility(index, now, policy).tolist(),
-            self.column("confidence")[index].tolist(),
-            self._faded("quality", index, now, policy.quality_half_life_days).tolist(),
-            ((now - self.column("ts")[index]) / SECONDS_A_DAY).tolist(),
+    def claim(self, row: int) -> Claim:
+        """A claim as it was put on the shelf: `numbers` has what time and votes have made of it."""
+        claim = self._claims[row]
+        if claim is None:
+            raise KeyError(row)
+        return claim
+
+    def entries(self, rows: Sequence[int]) -> list[Entry]:
+        """Claims as the shelf takes them, with the numbers that they have now."""
+        columns = zip(
+            rows,
+            *(self.column(name)[rows].tolist() for name in ("utility", "confidence", "quality")),
+            *(self.column(name)[rows].tolist() for name in ("utility_at", "quality_at", "ts")),
             strict=True,
         )
         return [
-            (replace(claim, utility=utility, confidence=confidence, quality=None if isnan(quality) else quality), age)
-            for claim, utility, confidence, quality, age in numbers
-            if claim is not None
+            Entry(
+                replace(self.claim(row), utility=utility, confidence=confidence, quality=_known(quality)),
+                utility_at,
+                _known(quality_at),
+                ts,
+            )
+            for row, utility, confidence, quality, utility_at, quality_at, ts in columns
         ]
+
+    def numbers(self, rows: Sequence[int], now: float, policy: Feedback) -> "tuple[NDArray[np.float64], ...]":
+        """Utility, confidence and quality as of now, and the age of the texts in days."""
+        index = np.asarray(rows, dtype=np.int64)
+        return (
+            self.utility(index, now, policy),
+            self.column("confidence")[index],
+            self._faded("quality", index, now, policy.quality_half_life_days),
+            (now - self.column("ts")[index]) / SECONDS_A_DAY,
+        )
 
     def _faded(self, name: str, rows: "Rows | Mask", now: float, half_life_days: float) -> "NDArray[np.float64]":
         age = np.maximum(now - self.column(f"{name}_at")[rows], 0.0) / SECONDS_A_DAY
@@ -211,3 +229,7 @@ class Shelf:
         if rows > capacity:
             grown = max(rows, 2 * capacity)
             self._columns = {name: np.resize(column, grown) for name, column in self._columns.items()}
+
+
+def _known(number: float) -> float | None:
+    return None if isnan(number) else number

@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,17 @@ class _Postings:
     def __init__(self) -> None:
         self.rows = array("i")
         self.counts = array("i")
+
+
+class SavedWords(NamedTuple):
+    """Words as arrays: terms, in how many rows each stands, and for each of these the row and how often."""
+
+    names: list[str]
+    spread: "NDArray[np.int32]"
+    rows: "NDArray[np.int32]"
+    counts: "NDArray[np.int32]"
+    lengths: "NDArray[np.int32]"
+    """How many terms each row has."""
 
 
 class Words:
@@ -56,6 +67,40 @@ class Words:
             self._ends.append(len(self._forward))
             self._lengths.append(len(document))
 
+    def saved(self, rows: Sequence[int]) -> SavedWords:
+        """These rows, in rising order, as arrays; they are counted from 0 there."""
+        place = np.full(len(self), -1, dtype=np.int32)
+        place[rows] = np.arange(len(rows), dtype=np.int32)
+        all_rows = np.frombuffer(b"".join(postings.rows for postings in self._postings), dtype=np.int32)
+        all_counts = np.frombuffer(b"".join(postings.counts for postings in self._postings), dtype=np.int32)
+        numbers = np.repeat(np.arange(len(self._postings)), [len(postings.rows) for postings in self._postings])
+        alive = place[all_rows] >= 0
+        spread = np.bincount(numbers[alive], minlength=len(self._postings)).astype(np.int32)
+        lengths = np.frombuffer(self._lengths, dtype=np.int32)[rows]
+        return SavedWords(self._names, spread, place[all_rows[alive]], all_counts[alive], lengths)
+
+    @classmethod
+    def restored(cls, saved: SavedWords) -> "Words":
+        """The words of saved arrays."""
+        words = cls()
+        words._names = list(saved.names)
+        words._terms = {name: number for number, name in enumerate(saved.names)}
+        rows, counts = memoryview(saved.rows.tobytes()), memoryview(saved.counts.tobytes())
+        at = 0
+        for end in (np.cumsum(saved.spread) * saved.rows.itemsize).tolist():
+            postings = _Postings()
+            postings.rows.frombytes(rows[at:end])
+            postings.counts.frombytes(counts[at:end])
+            words._postings.append(postings)
+            at = end
+        words._lengths.frombytes(saved.lengths.tobytes())
+        # The same by rows: what stands in row 0, in row 1, and so on.
+        numbers = np.repeat(np.arange(len(saved.names), dtype=np.int32), saved.spread)
+        words._forward.frombytes(numbers[np.argsort(saved.rows, kind="stable")].tobytes())
+        ends = np.cumsum(np.bincount(saved.rows, minlength=len(saved.lengths)))
+        words._ends.frombytes(ends.astype(np.int64).tobytes())
+        return words
+
     def search(
         self, terms: Iterable[str], mask: "NDArray[np.bool_]", k: int, newest: "NDArray[np.float64]", policy: Text
     ) -> list[tuple[int, float]]:
@@ -64,7 +109,7 @@ class Words:
         if not numbers:
             return []
         lengths = np.frombuffer(self._lengths, dtype=np.int32)
-        population = int(mask.sum())
+        population = int(np.count_nonzero(mask))
         average = float(lengths[mask].mean()) if population else 0.0
         scores = np.zeros(len(mask))
         for number in numbers:

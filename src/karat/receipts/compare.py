@@ -1,0 +1,139 @@
+"""What was kept against what comes out again: equal, changed and where, or why it cannot be known."""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Any, Literal
+
+import msgspec
+
+from karat.errors import KaratError
+from karat.score import Part, Score
+from karat.store.receipts import altered
+
+TOLERANCE = 1e-9
+Status = Literal["equal", "changed", "unknown"]
+# What a formula says to inputs that nobody would have given it.
+_UNFIT = (KaratError, msgspec.ValidationError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that is not as it was."""
+
+    what: str
+    """`value`, `part search_quality`, `rule no_sources`, `input factors.search_max_score` …"""
+    stored: float | str | bool | None
+    recomputed: float | str | bool | None = None
+    """What should be there; of an input that is not known."""
+
+    def __str__(self) -> str:
+        if self.what == "input":
+            return "input: one that was recorded is missing"
+        if self.what.startswith("input "):
+            return f"{self.what}: {_shown(self.stored)} is not what was recorded"
+        return f"{self.what}: stored {_shown(self.stored)}, recomputed {_shown(self.recomputed)}"
+
+
+class Number(msgspec.Struct, frozen=True, kw_only=True):
+    """A number that was kept, and what it comes to now."""
+
+    id: str
+    name: str
+    status: Status
+    value: float | None
+    recomputed: float | None = None
+    differences: list[Difference] = []
+    reason: str = ""
+    """Why it cannot be made again, where that is so."""
+    about: str | None = None
+    at: str = ""
+    policy_version: str = ""
+    explanation: str = ""
+    """The one-screen table of how it came about."""
+    breakdown: dict[str, Any] | None = None
+    """The same as data."""
+
+    def but(self, found: list[Difference]) -> "Number":
+        """The same, with further differences."""
+        if not found:
+            return self
+        return msgspec.structs.replace(self, status="changed", differences=[*self.differences, *found])
+
+
+def status_of(differences: list[Difference], reason: str) -> Status:
+    """A difference is a finding even where the rest cannot be known."""
+    return "changed" if differences else "unknown" if reason else "equal"
+
+
+def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
+    """What a formula gives, or why it gives nothing."""
+    try:
+        return work(), ""
+    except _UNFIT as error:
+        said = str(error) if isinstance(error, KaratError) else f"{type(error).__name__}: {error}"
+        return None, said.partition("\n")[0]
+
+
+def input_differences(inputs: Mapping[str, Any], seal: str | None) -> list[Difference]:
+    """Inputs that are not what was recorded. What an older version kept has no seal, and nothing to compare with."""
+    found = altered(inputs, seal) if seal else []
+    return [Difference(f"input {path}".rstrip(), _plain(value)) for path, value in found]
+
+
+def score_differences(stored: Score, again: Score) -> Iterator[Difference]:
+    """Where two scores part: their parts, what these come to, and the first rule that leads elsewhere."""
+    before, after = _by_name(stored.parts), _by_name(again.parts)
+    for name in before | after:
+        one, other = before.get(name), after.get(name)
+        yield from differs(f"part {name}", one.value if one else None, other.value if other else None)
+        if one and other:
+            yield from differs(f"weight of {name}", one.weight, other.weight)
+    yield from differs("base", stored.base, again.base)
+    if near(stored.base, again.base):
+        yield from _first_rule(stored, again)
+    verdicts = [score.details.get("verdict") if isinstance(score.details, dict) else None for score in (stored, again)]
+    if None not in verdicts:
+        yield from differs("verdict", *verdicts)
+
+
+def _by_name(parts: tuple[Part, ...]) -> dict[str, Part]:
+    """A scorer may count more than once: `regex`, `regex#2`."""
+    named: dict[str, Part] = {}
+    for part in parts:
+        number = sum(other.name == part.name for other in named.values())
+        named[f"{part.name}#{number + 1}" if number else part.name] = part
+    return named
+
+
+def _first_rule(stored: Score, again: Score) -> Iterator[Difference]:
+    """What comes after the first rule that differs differs because of it."""
+    for one, other in zip_longest(stored.rules, again.rules):
+        if one is None or other is None or one.name != other.name:
+            if one is not None:
+                yield Difference(f"rule {one.name}", one.after, None)
+            if other is not None:
+                yield Difference(f"rule {other.name}", None, other.after)
+            return
+        if not near(one.after, other.after):
+            yield Difference(f"rule {one.name}", one.after, other.after)
+            return
+
+
+def differs(what: str, stored: Any, recomputed: Any) -> Iterator[Difference]:
+    """A difference, if there is one."""
+    if not near(stored, recomputed):
+        yield Difference(what, _plain(stored), _plain(recomputed))
+
+
+def near(one: Any, other: Any) -> bool:
+    """Whether two numbers are one, but for rounding; anything else must be the same."""
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return abs(one - other) <= TOLERANCE
+    return bool(one == other)
+
+
+def _plain(value: Any) -> float | str | bool | None:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _shown(value: object) -> str:
+    return "nothing" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
