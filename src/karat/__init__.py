@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         scorer,
         weighted_average,
     )
+    from karat.loop import Session, session
     from karat.memory import Memory
     from karat.policy import Policy, ScoringWeights, load_policy
     from karat.score import Part, Rule, Score
@@ -69,6 +70,7 @@ _HOMES = {
         "scorer",
         "weighted_average",
     ),
+    "karat.loop": ("Session", "session"),
     "karat.memory": ("Memory",),
     "karat.policy": ("Policy", "ScoringWeights", "load_policy"),
     "karat.score": ("Part", "Rule", "Score"),
@@ -101,6 +103,7 @@ __all__ = [
     "ScorerDetails",
     "ScorerResult",
     "ScoringWeights",
+    "Session",
     "SourceAgreementCalculator",
     "TraceValuer",
     "VectorCache",
@@ -111,6 +114,7 @@ __all__ = [
     "load_policy",
     "read_jsonl",
     "scorer",
+    "session",
     "weighted_average",
 ]
 

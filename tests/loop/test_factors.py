@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from karat.loop import factors_from_recall, factors_from_trace
+from karat.loop import Session, factors_from_recall, factors_from_trace
 from karat.memory import Memory
 from karat.policy import load_policy
 from karat.samples import sample_trace
@@ -30,3 +30,12 @@ def test_factors_from_a_recall(tmp_path: Path) -> None:
     assert (factors.search_result_count, factors.source_count) == (1, 1)
     assert abs(factors.search_max_score - 0.8) < 1e-3
     assert factors.tool_success_rate == 0.5
+
+
+def test_a_failure_that_is_told_is_counted_once_wherever_the_recovery_stands(tmp_path: Path) -> None:
+    with Session("look up an order", tmp_path / "notes.duckdb", policy={"embed": {"model": "none"}}) as s:
+        s.tool("live").__exit__(None, LookupError("not there"), None)
+        s.call("archive", str)
+        s.recovered("the archive has it")
+    assert s.trace is not None
+    assert (factors_from_trace(s.trace).tool_success_count, s.factors().tool_success_count) == (1, 1)
