@@ -68,7 +68,10 @@ async def refused(client: Client, name: str, **arguments: Any) -> tuple[str, str
     """Code and message of a tool that is not to."""
     result = await client.call_tool(name, arguments)
     assert result.is_error
-    data = result.structured_content
+    # An error does not fit the output schema, so it must not stand where clients look for what does.
+    assert result.structured_content is None
+    assert isinstance(result.content[0], types.TextContent)
+    data = json.loads(result.content[0].text)
     assert set(data) == {"error", "request_id", "trace_id"}
     return data["error"]["code"], data["error"]["message"]
 
@@ -116,6 +119,8 @@ def test_every_tool_is_listed_and_answers(store: Path, mode: str) -> None:
             assert sure["level"] in ("silent", "notify")
             decided = await call(client, "decide", action="look at order 17", factors=SURE)
             assert (decided["allowed"], decided["state"]) == (True, "approved")
+            explained = await call(client, "explain", id=decided["decision_id"])
+            assert (explained["kind"], explained["status"]) == ("decision", "equal")
 
     run(work)
 

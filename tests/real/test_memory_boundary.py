@@ -86,7 +86,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, li
 
 
 def memory(store: Store, **who: Any) -> Memory:
-    return Memory(store, **{"tenant": TENANT, **who})  # type: ignore[arg-type]  # a Store is taken too
+    return Memory(store, **{"tenant": TENANT, **who})  # a Store is taken too
 
 
 def strangers(dice: random.Random) -> dict[str, Callable[[], Who]]:

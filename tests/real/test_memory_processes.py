@@ -69,7 +69,7 @@ def replayed(log: Path) -> tuple[dict[str, str], dict[str, int], str, float]:
 
 def agreement(path: Path) -> Agreement:
     with Memory(path, policy=WORDLESS) as memory:
-        found: Agreement = memory.store.call("memory.agree", Agree(memory.who, memory._said))
+        found: Agreement = memory.store.call("memory.agree", Agree(memory.who, memory.said))
         return found
 
 

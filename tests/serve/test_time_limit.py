@@ -1,5 +1,6 @@
 """A call that takes too long is a TIMEOUT; the server goes on."""
 
+import json
 import time
 
 import anyio
@@ -23,7 +24,7 @@ def test_a_late_call_is_a_timeout(tmp_path_factory: pytest.TempPathFactory, monk
         async with Client(mcp.Door(desk).server()) as client:
             result = await client.call_tool("pce_memory_search", {"query": "x"})
             assert result.is_error
-            assert result.structured_content["error"] == {
+            assert json.loads(result.content[0].text)["error"] == {  # type: ignore[union-attr]
                 "code": "TIMEOUT",
                 "message": "pce_memory_search took over 0.05 s",
             }

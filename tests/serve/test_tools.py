@@ -48,6 +48,8 @@ def test_every_fault_is_told() -> None:
     assert len(caught.value.lines) == 2
     with pytest.raises(InputError):
         checked(tool("confidence_score"), [])
+    with pytest.raises(InputError, match="length <= 1000000"):
+        checked(tool("memory_add"), {"text": "x" * 1_000_001})
 
 
 def test_the_copies_are_true() -> None:

@@ -18,7 +18,9 @@ COMMANDS = {
     "confidence": "karat.cli.confidence:confidence",
     "redact": "karat.cli.redact:redact",
     "policy": "karat.cli.policy:policy",
+    "serve": "karat.serve.serve_command:serve",
     "mcp": "karat.serve.command:mcp",
+    "explain": "karat.cli.explain:explain",
     "doctor": "karat.cli.doctor:doctor",
 }
 BAD_INPUT = 2

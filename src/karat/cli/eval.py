@@ -10,7 +10,8 @@ from typing import Any
 import click
 import msgspec
 
-from karat.cli._common import complain, json_option, policy_option, progress, show, show_json
+from karat.cli._common import complain, json_option, policy_option, progress, show, show_json, store_option
+from karat.cli._keep import keep_option, kept
 from karat.embed import find_encoder
 from karat.errors import InputError
 from karat.evals import Case, CaseFile, CaseResult, Evaluator, Output, OutputFile, as_task, diagnose
@@ -55,6 +56,8 @@ def eval_() -> None:
 @click.option("--resume", is_flag=True, help="With --out: go on with a run that was stopped.")
 @click.option("--explain", "explain_id", metavar="CASE", help="One case in full, with what changed on its pages.")
 @json_option
+@keep_option
+@store_option
 @policy_option
 def run(
     cases: Path,
@@ -69,6 +72,8 @@ def run(
     resume: bool,
     explain_id: str | None,
     as_json: bool,
+    keep: bool,
+    store_file: Path | None,
     policy_file: Path | None,
 ) -> None:
     """Judge outputs against the golden CASES (YAML list or JSONL).
@@ -102,11 +107,15 @@ def run(
     summary = RunSummary()
     with ExitStack() as stack:
         produce = _producer(golden, outputs, task, timeout, retries, stack)
-        kept = stack.enter_context(closing(RunFile(out, resume=resume))) if out else None
-        if kept and kept.done:
-            complain(f"{len(kept.done):,} cases have results already and are not judged again")
-            summary.add_earlier(kept.done.values())
-        rows = _run(golden, evaluator, produce, jobs if task else 1, kept, explain_id)
+        file = stack.enter_context(closing(RunFile(out, resume=resume))) if out else None
+        if file and file.done:
+            complain(f"{len(file.done):,} cases have results already and are not judged again")
+            summary.add_earlier(file.done.values())
+        rows = _run(golden, evaluator, produce, jobs if task else 1, file, explain_id)
+        if keep:
+            from karat.receipts import case_receipt
+
+            rows = kept(rows, lambda row: case_receipt(row[2]), store_file)
         if explain_id is not None:
             _explain(rows, explain_id, evaluator, as_json=as_json)
             return

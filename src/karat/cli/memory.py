@@ -1,67 +1,20 @@
 """karat memory: remember, recall, and see why."""
 
-from collections.abc import Iterator
-from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from karat.cli._common import complain, json_option, open_input, policy_option, progress, show, show_json, store_option
+from karat.cli._common import json_option, show, show_json
+from karat.cli._memory import Asker, as_text, opened, purposes_option
+from karat.cli.memory_admin import calibrate, rescan, sql, stats
 from karat.cli.memory_bench import bench
+from karat.cli.memory_file import add, export, import_
 from karat.errors import InputError, printable, shorten
-from karat.memory import Memory
-from karat.memory.model import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, KINDS, SIGNALS
-from karat.policy.boundary import CLASSES, SCOPES
+from karat.memory.model import KINDS, SIGNALS
+from karat.policy.boundary import SCOPES
 
 SHOWN_TEXT = 90
-SHOWN_BAD_ROWS = 20
-ADDED_AT_ONCE = 500
-
-
-class Asker(click.Group):
-    """Every command below says who asks; the options stand once, here."""
-
-    def add_command(self, command: click.Command, name: str | None = None) -> None:
-        """Register a command with the options that all of them have."""
-        for option in reversed(WHO_OPTIONS):
-            option(command)
-        super().add_command(command, name)
-
-
-WHO_OPTIONS = [
-    store_option,
-    click.option("--tenant", default=DEFAULT_TENANT, envvar="KARAT_TENANT", show_default=True, help="Whose memory."),
-    click.option(
-        "--project", default=DEFAULT_PROJECT, envvar="KARAT_PROJECT", show_default=True, help="Which project."
-    ),
-    click.option("--session", envvar="KARAT_SESSION", help="Which session; without one, session claims are not seen."),
-    click.option("--actor", help="Who does this; goes into provenance and votes."),
-    policy_option,
-]
-purposes_option = click.option(
-    "--for",
-    "purposes",
-    multiple=True,
-    default=(DEFAULT_PURPOSE,),
-    show_default=True,
-    metavar="PURPOSE",
-    help="What the answer is for; decides which classes are open. May be given more than once.",
-)
-
-
-def opened(who: dict[str, Any], purposes: tuple[str, ...] = (DEFAULT_PURPOSE,)) -> Memory:
-    """The memory that the options mean."""
-    return Memory(
-        who["store_file"],
-        tenant=who["tenant"],
-        project=who["project"],
-        session=who["session"],
-        actor=who["actor"],
-        purposes=purposes,
-        policy=who["policy_file"],
-    )
 
 
 @click.group(cls=Asker)
@@ -77,138 +30,8 @@ def memory() -> None:
     """
 
 
-@memory.command()
-@click.argument("text", required=False)
-@click.option("--file", "file", metavar="FILE", help="Many claims: JSON lines with a 'text' each, or - for stdin.")
-@click.option("--kind", type=click.Choice(KINDS), default="fact", show_default=True)
-@click.option("--scope", type=click.Choice(SCOPES), default="project", show_default=True)
-@click.option("--class", "boundary_class", type=click.Choice(CLASSES), default="internal", show_default=True)
-@click.option(
-    "--entity", "entities", multiple=True, metavar="[TYPE:]NAME", help="What it is about: Artifact:billing-api."
-)
-@click.option("--source", help="Where it comes from: a URL or a file.")
-@click.option("--confidence", type=float, help="How certain it is, 0 to 1.")
-@click.option("--strict", is_flag=True, help="With --file: stop at the first bad row instead of skipping it.")
-@json_option
-def add(
-    text: str | None,
-    file: str | None,
-    kind: str,
-    scope: str,
-    boundary_class: str,
-    entities: tuple[str, ...],
-    source: str | None,
-    confidence: float | None,
-    strict: bool,
-    as_json: bool,
-    **who: Any,
-) -> None:
-    """Remember TEXT, or the claims of a file. Secrets and personal data are cut first; what is known is not kept twice.
-
-    \b
-    Examples:
-      karat memory add "The staging database is reset every Monday"
-      karat memory add "Aoi prefers short answers" --kind preference --scope principle --entity Actor:Aoi
-      karat memory add --file notes.jsonl
-      some-program | karat memory add --file -
-    """
-    if (text is None) == (file is None):
-        raise InputError("give either TEXT or --file")
-    with opened(who) as opened_memory:
-        if text is not None:
-            claim: dict[str, Any] = {"text": text, "kind": kind, "scope": scope, "boundary_class": boundary_class}
-            claim["entities"] = [_entity(entity) for entity in entities]
-            claim |= {"provenance": {"source": source}} if source else {}
-            claim |= {"confidence": confidence} if confidence is not None else {}
-            (added,) = opened_memory.add_many([claim])
-            _show_added(added, as_json)
-        else:
-            _add_file(
-                opened_memory,
-                file or "-",
-                {"kind": kind, "scope": scope, "boundary_class": boundary_class},
-                strict,
-                as_json,
-            )
-
-
-def _entity(said: str) -> dict[str, str]:
-    type_, colon, name = said.partition(":")
-    return {"type": type_, "name": name} if colon else {"name": said}
-
-
-def _show_added(added: Any, as_json: bool) -> None:
-    if as_json:
-        show_json(added)
-    else:
-        cut = "".join(f", {count} {kind} cut" for kind, count in added.redacted.items())
-        click.echo(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
-
-
-def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool, as_json: bool) -> None:
-    """Remember the claims of a file, a page at a time; bad rows are told and skipped."""
-    counts = {True: 0, False: 0}
-    size = Path(file).stat().st_size if Path(file).is_file() else None
-    with open_input(file) as stream, progress("adding", size) as bar:
-        rows = _good_rows(memory, stream, file, defaults, strict)
-        while page := list(islice(rows, ADDED_AT_ONCE)):
-            for added in memory.add_many(page):
-                counts[added.created] += 1
-                if as_json:
-                    show_json(added)
-            if size is not None:
-                bar.at(stream.tell())
-    if not as_json:
-        click.echo(f"{counts[True]:,} kept, {counts[False]:,} known already")
-    if not any(counts.values()):
-        raise InputError("no good claim in it", file=file)
-
-
-def _good_rows(
-    memory: Memory, stream: Any, file: str, defaults: dict[str, str], strict: bool
-) -> Iterator[dict[str, Any]]:
-    bad = 0
-    for number, row, error in json_rows(stream, "stdin" if file == "-" else file):
-        if error is None:
-            error = _fault(memory, {**defaults, **row}, file, number)
-        if error is None:
-            yield {**defaults, **row}
-            continue
-        if strict:
-            raise error
-        bad += 1
-        if bad <= SHOWN_BAD_ROWS:
-            complain(error)
-    if bad:
-        complain(f"{bad:,} bad rows skipped")
-
-
-def _fault(memory: Memory, row: dict[str, Any], file: str, number: int) -> InputError | None:
-    from karat.memory.memory import new_claim
-
-    try:
-        claim = new_claim(row, number - 1)
-        if claim.scope == "session" and memory.who.session is None:
-            raise InputError("a session claim needs --session", path="scope")
-    except InputError as error:
-        return error.at(file="stdin" if file == "-" else file, line=number)
-    return None
-
-
-def json_rows(stream: Any, name: str) -> Iterator[tuple[int, Any, InputError | None]]:
-    """Lines of JSON objects with their numbers; a line that is none comes with its error."""
-    for number, line in enumerate(stream, 1):
-        if not line.strip():
-            continue
-        try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield number, None, InputError(f"not JSON: {error}", file=name, line=number)
-            continue
-        if isinstance(row, dict):
-            yield number, row, None
-        else:
-            yield number, None, InputError("expected an object", file=name, line=number)
+for command in (add, bench, calibrate, export, import_, rescan, sql, stats):
+    memory.add_command(command)
 
 
 def _recall_options(command: Any) -> Any:
@@ -360,11 +183,7 @@ def get(claim: str, purposes: tuple[str, ...], as_json: bool, **who: Any) -> Non
         return
     from karat.draw.terminal import table
 
-    show(table(["", ""], [[name, printable(_shown(value))] for name, value in msgspec.to_builtins(found).items()]))
-
-
-def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    show(table(["", ""], [[name, printable(as_text(value))] for name, value in msgspec.to_builtins(found).items()]))
 
 
 @memory.command("list")
@@ -462,174 +281,3 @@ def vote(
         click.echo(
             f"{voted.id}  {voted.claim}: utility {voted.utility:+.3f}, confidence {voted.confidence:.3f}{merged}"
         )
-
-
-@memory.command("export")
-@click.argument("file", default="-", type=click.Path(allow_dash=True))
-def export(file: str, **who: Any) -> None:
-    """Write every claim of the project as JSON lines, to FILE or standard output.
-
-    \b
-    Examples:
-      karat memory export notes.jsonl
-    """
-    count = 0
-    with opened(who) as opened_memory, click.open_file(file, "wb") as out:
-        for claim in opened_memory.export():
-            out.write(msgspec.json.encode(claim) + b"\n")
-            count += 1
-    complain(f"{count:,} claims written{'' if file == '-' else f' to {file}'}")
-
-
-@memory.command("import")
-@click.argument("file")
-@click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
-@json_option
-def import_(file: str, strict: bool, as_json: bool, **who: Any) -> None:
-    """Take in claims that were exported, ids and times included.
-
-    \b
-    Examples:
-      karat memory import notes.jsonl --project other
-    """
-    with opened(who) as opened_memory:
-        _add_file(opened_memory, file, {}, strict, as_json)
-
-
-@memory.command()
-@click.argument("queries", required=False)
-@click.option("--method", type=click.Choice(["isotonic", "platt", "quantile"]), default="isotonic", show_default=True)
-@click.option("--dry-run", is_flag=True, help="Fit and show, keep nothing.")
-@json_option
-def calibrate(queries: str | None, method: str, dry_run: bool, as_json: bool, **who: Any) -> None:
-    """Fit raw scores to labels: those of QUERIES, or of votes that were given in an active context.
-
-    QUERIES has JSON lines such as {"query": "...", "relevant": ["clm_..."]}. Half of them are fitted; on the others the
-    log loss is shown before and after. The curves are kept in the project's policy, with its history.
-
-    \b
-    Examples:
-      karat memory calibrate queries.jsonl
-      karat memory calibrate --method platt --dry-run
-    """
-    from karat.draw.terminal import table
-    from karat.memory.calibrate import FEWEST, read_labelled
-
-    labelled = None
-    if queries is not None:
-        with open_input(queries) as stream:
-            rows = [(number, row) for number, row, error in json_rows(stream, queries) if not _raised(error)]
-        labelled = read_labelled(rows, queries)
-    with opened(who) as opened_memory:
-        fitted = opened_memory.calibrate(labelled, method, save=not dry_run)  # type: ignore[arg-type]
-    if not fitted:
-        raise InputError(
-            f"too few labels: at least {FEWEST} candidates to fit and {FEWEST} to test are needed, some relevant"
-        )
-    if as_json:
-        show_json({name: one._asdict() for name, one in fitted.items()})
-        return
-    show(
-        table(
-            ["side", "method", "fitted on", "tested on", "log loss before", "after"],
-            [
-                [
-                    name,
-                    one.curve.method,
-                    f"{one.fitted_on:,}",
-                    f"{one.tested_on:,}",
-                    f"{one.before:.4f}",
-                    f"{one.after:.4f}",
-                ]
-                for name, one in fitted.items()
-            ],
-            right=["fitted on", "tested on", "log loss before", "after"],
-        ),
-        "not kept" if dry_run else "kept in the project's policy: 'karat policy history' shows it",
-    )
-
-
-def _raised(error: InputError | None) -> bool:
-    if error is not None:
-        raise error
-    return False
-
-
-@memory.command()
-@click.option(
-    "--embed", is_flag=True, help="Also embed what has no vector, or everything if the encoder is another one."
-)
-@json_option
-def rescan(embed: bool, as_json: bool, **who: Any) -> None:
-    """Redact everything once more, after a rule changed.
-
-    \b
-    Examples:
-      karat memory rescan
-      karat memory rescan --embed
-    """
-    embedded = 0
-    with opened(who) as opened_memory:
-        total = opened_memory.stats().claims
-        with progress("rescanning", total) as bar:
-            looked_at, changed = opened_memory.rescan(bar.at)
-        if embed:
-            with progress("embedding", total) as bar:
-                embedded = opened_memory.backfill(anew=True, progress=bar.at)
-    if as_json:
-        show_json({"looked_at": looked_at, "changed": changed, "embedded": embedded})
-    else:
-        click.echo(f"{looked_at:,} looked at, {changed:,} changed{f', {embedded:,} embedded' if embed else ''}")
-
-
-@memory.command()
-@json_option
-def stats(as_json: bool, **who: Any) -> None:
-    """What the project's memory is like: counts by kind, scope and class, votes, fallbacks.
-
-    \b
-    Examples:
-      karat memory stats
-    """
-    from karat.draw.terminal import table
-
-    with opened(who) as opened_memory:
-        figures = opened_memory.stats()
-        place = opened_memory.store.path
-    if as_json:
-        show_json({"store": str(place), **msgspec.to_builtins(figures)})
-        return
-    rows = [["store", str(place)]]
-    for name, value in msgspec.to_builtins(figures).items():
-        shown = ", ".join(f"{key} {count:,}" for key, count in value.items()) if isinstance(value, dict) else value
-        rows.append([name.replace("_", " "), "none yet" if shown in (None, "") else str(shown)])
-    show(table(["", ""], rows))
-
-
-@memory.command()
-@click.argument("query")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True)
-@json_option
-def sql(query: str, limit: int, as_json: bool, **who: Any) -> None:
-    """Ask the store anything with a SELECT, while others use it. It sees every tenant, and can change nothing.
-
-    \b
-    Examples:
-      karat memory sql "SELECT kind, count(*) FROM claims GROUP BY kind"
-      karat memory sql "SELECT ts, topic, payload FROM events ORDER BY ts DESC LIMIT 5" --json
-    """
-    from karat.draw.terminal import table
-    from karat.store.tables import Query
-
-    with opened(who) as opened_memory:
-        found = opened_memory.store.call("store.sql", Query(query, limit))
-    if as_json:
-        for row in found.rows:
-            show_json(dict(zip(found.columns, row, strict=True)))
-        return
-    show(table(found.columns, [[printable(_shown(value)) for value in row] for row in found.rows]))
-    if found.more:
-        complain(f"the first {limit:,} rows; --limit shows more")
-
-
-memory.add_command(bench)

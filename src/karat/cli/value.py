@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from karat.cli._common import complain, json_option, open_input, policy_option, progress, show, show_json
+from karat.cli._common import complain, json_option, open_input, policy_option, progress, show, show_json, store_option
+from karat.cli._keep import keep_option, kept
 from karat.embed import find_encoder
 from karat.errors import InputError, printable, shorten
 from karat.policy import load_policy
@@ -31,6 +32,8 @@ SHOWN_ID = 40
 @click.option("--explain", "explain_id", metavar="ID", help="One trace in full: what was weighed, what changed it.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a report with pictures to this file.")
 @click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
+@keep_option
+@store_option
 @policy_option
 def value(
     files: tuple[str, ...],
@@ -41,6 +44,8 @@ def value(
     explain_id: str | None,
     html_file: Path | None,
     strict: bool,
+    keep: bool,
+    store_file: Path | None,
     policy_file: Path | None,
 ) -> None:
     """What each trace is worth keeping for, from 0 to 1, and why.
@@ -54,6 +59,7 @@ def value(
       karat value traces.jsonl --explain kp:trace:42
       karat value traces.jsonl --embedder none --domains
       karat value traces.jsonl --html report.html
+      karat value traces.jsonl --keep && karat explain kp:trace:42
 
     \b
     Exit codes:
@@ -62,8 +68,14 @@ def value(
     """
     overrides = {"embed": {"model": embedder}} if embedder else {}
     policy = load_policy(policy_file, overrides=overrides)
-    valuer = TraceValuer(policy, embedder=find_encoder(policy.embed))
+    encoder = find_encoder(policy.embed)
+    valuer = TraceValuer(policy, embedder=encoder)
     rows = _good_rows(files or ("-",), valuer, strict=strict)
+    if keep:
+        from karat.receipts import value_receipt
+
+        model = encoder.model_id if encoder is not None else None
+        rows = kept(rows, lambda row: value_receipt(row.trace, row.score, policy, model=model), store_file)
     if explain_id is not None:
         _explain(rows, explain_id, as_json=as_json)
     elif domains:

@@ -1,1 +1,1 @@
-"""Doors for agents: the four questions as tools, over MCP. Nothing here is loaded before a door is opened."""
+"""Doors: the four questions as tools over MCP, and as JSON over HTTP. Nothing is loaded before a door is opened."""

@@ -116,3 +116,33 @@ class Decision(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     decided_by: str | None = None
     question: Annotated[str, Meta(description="To put to a person, where none could be asked from here.")] | None = None
     how_to_answer: str | None = None
+
+
+Found = Literal["equal", "changed", "unknown"]
+
+
+class Number(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number that was kept, and what it comes to now."""
+
+    id: str
+    name: str
+    status: Found
+    value: float | None
+    recomputed: Annotated[float, Meta(description="Missing where it cannot be made again.")] | None = None
+    differences: Annotated[list[str], Meta(description="What is not as it was kept.")] = []
+    why: Annotated[str, Meta(description="Why it cannot be made again.")] | None = None
+    about: Annotated[str, Meta(description="The decision, claim, trace or case that it is about.")] | None = None
+    kept_at: str
+    made_under: Annotated[str, Meta(description="The version of the policy section that it was made under.")] | None = (
+        None
+    )
+    breakdown: str | None = None
+
+
+class Explained(Envelope, frozen=True, kw_only=True):
+    """Every number that an id stands for, made again from what was kept with it."""
+
+    id: str
+    kind: Annotated[str, Meta(description="number, decision, context, claim or vote.")]
+    status: Annotated[Found, Meta(description="The worst of the numbers: changed, then unknown, then equal.")]
+    numbers: list[Number]

@@ -13,6 +13,7 @@ import msgspec
 from karat.errors import InputError
 from karat.evals import Case, Evaluator, Output
 from karat.policy import Policy, load_policy
+from karat.policy.boundary import BoundaryClass
 from karat.serve import answers, requests
 from karat.serve.envelope import Caller
 from karat.serve.fence import Fence, clean, one_line
@@ -47,17 +48,19 @@ class Settings(msgspec.Struct, frozen=True):
     session: str | None = None
     policy: Path | None = None
     metadata_only: bool = False
+    classes: tuple[BoundaryClass, ...] | None = None
+    """The boundary classes that may be reached at most; None: what policy opens."""
 
 
 class Desk:
-    """One store, one tenant, project and session. Thread-safe.
+    """One store, one tenant, project and session. Thread-safe. A store that is given is shared, and stays open.
 
     Memory, confidence and arrays are imported by the methods that need them, so that a door is open before that.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, store: Store | None = None) -> None:
         self.settings = settings
-        self.store = Store(settings.store)
+        self.store = Store(settings.store) if store is None else store
         self._lock = threading.Lock()
         self._policy: tuple[float, Policy | None] = (0.0, None)
         self._valuers: dict[tuple[str, str], TraceValuer] = {}
@@ -77,9 +80,8 @@ class Desk:
         """The policy in force: the file's, then what the store has for tenant and project, then the environment's."""
         from karat.store.policies import WhosePolicy, as_layers
 
-        with self._lock:
-            looked_at, policy = self._policy
-        if policy is not None and monotonic() - looked_at < POLICY_SECONDS:
+        policy = self.fresh_policy()
+        if policy is not None:
             return policy
         settings = self.settings
         stored = self.store.call("store.policy_layers", WhosePolicy(settings.tenant, settings.project))
@@ -87,6 +89,12 @@ class Desk:
         with self._lock:
             self._policy = (monotonic(), policy)
         return policy
+
+    def fresh_policy(self) -> Policy | None:
+        """The policy, if it was looked up just now: for who may not wait."""
+        with self._lock:
+            looked_at, policy = self._policy
+        return policy if monotonic() - looked_at < POLICY_SECONDS else None
 
     # Memory
 
@@ -179,6 +187,12 @@ class Desk:
             **_ids(asked, score.policy),
         )
 
+    def decide(self, request: requests.Decide, asked: Caller) -> answers.Decision:
+        """Decide, where nobody can be asked from here: what needs a person waits in the store."""
+        if request.decision is not None and request.action is None and request.factors is None:
+            return self.decided(request.decision, asked)
+        return self.decided(self.open_decision(request).id, asked)
+
     def open_decision(self, request: requests.Decide) -> "Opened":
         """Decide about an action: at once, or as a question in the store for a person."""
         from karat.serve.question import OpenGate
@@ -209,6 +223,14 @@ class Desk:
 
         return as_answer(look_up(self.store, self.settings.tenant, id_), **self._envelope(asked, "confidence"))
 
+    def explain(self, request: requests.Explain, asked: Caller) -> answers.Explained:
+        """A number that was kept, made again."""
+        from karat import receipts
+        from karat.serve.explained import as_answer
+
+        found = receipts.explain(self._memory(asked), request.id)
+        return as_answer(found, breakdown=request.breakdown, **self._envelope(asked, "retrieval"))
+
     # What can be read
 
     def policy_page(self) -> dict[str, Any]:
@@ -233,9 +255,9 @@ class Desk:
         from karat.memory import Memory
 
         s = self.settings
-        memory = Memory(s.store, tenant=s.tenant, project=s.project, session=s.session, policy=s.policy)
-        memory.store = self.store
-        return memory
+        return Memory(
+            self.store, tenant=s.tenant, project=s.project, session=s.session, policy=s.policy, classes=s.classes
+        )
 
     def _memory(self, asked: Caller) -> "Memory":
         """The memory, as this request's caller."""

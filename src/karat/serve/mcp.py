@@ -45,6 +45,10 @@ class Door:
         self._desk = desk
         self._dotted = dotted
 
+    def desk(self, _: Context) -> Desk:
+        """Whose request it is: over stdio there is one client, and one desk."""
+        return self._desk
+
     def server(self) -> Server[Any]:
         """A server to run over stdio, or to mount as streamable HTTP."""
         server: Server[Any] = Server(
@@ -107,20 +111,20 @@ class Door:
             found = tool(params.name)
             request = checked(found, params.arguments or {})
             if found.run is not None:
-                answer = await _within(found.seconds, found.name, partial(found.run, self._desk, request, asked))
+                answer = await _within(found.seconds, found.name, partial(found.run, self.desk(ctx), request, asked))
             else:
                 answer = await self._decide(ctx, params, request, asked)
             if isinstance(answer, types.InputRequiredResult):
                 return answer
             return _result(msgspec.to_builtins(answer))
         except Exception as error:
-            return _result(failure(error, asked), is_error=True)
+            return _failed(failure(error, asked))
 
     async def _decide(
         self, ctx: Context, params: types.CallToolRequestParams, request: requests.Decide, asked: Caller
     ) -> Any:
         """Decide; where a person must, ask through the client if it can, else give the question back."""
-        desk = self._desk
+        desk = self.desk(ctx)
         do = partial(_within, OTHER_SECONDS, "decide")
         if request.decision is not None and request.action is None and request.factors is None:
             return await do(partial(desk.decided, request.decision, asked))
@@ -162,20 +166,11 @@ class Door:
         asked = _caller(ctx)
         uri = str(params.uri)
         try:
-            data = await _within(SEARCH_SECONDS, "reading", partial(self._read, uri, asked))
+            data = await _within(SEARCH_SECONDS, "reading", partial(_read, self.desk(ctx), uri, asked))
         except Exception as error:
             _refuse(error, asked)
         text = msgspec.json.encode(data, enc_hook=str).decode()
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=JSON)])
-
-    def _read(self, uri: str, asked: Caller) -> Any:
-        if uri == POLICY:
-            return self._desk.policy_page()
-        if uri == EVENTS:
-            return self._desk.events()
-        if uri.startswith(CLAIM):
-            return self._desk.claim(uri.removeprefix(CLAIM), asked)
-        raise NotFoundError(f"nothing to read at '{one_line(uri)}'; there are {POLICY}, {EVENTS} and {CLAIM}{{id}}")
 
     async def list_prompts(self, _: Context, __: Any) -> types.ListPromptsResult:
         """What a person can pick from a menu."""
@@ -200,12 +195,22 @@ class Door:
         try:
             one = prompts.prompt(params.name, params.arguments or {})
             text = await _within(
-                SEARCH_SECONDS, params.name, partial(one.text, self._desk, params.arguments or {}, asked)
+                SEARCH_SECONDS, params.name, partial(one.text, self.desk(ctx), params.arguments or {}, asked)
             )
         except Exception as error:
             _refuse(error, asked)
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=one.description, messages=[message])
+
+
+def _read(desk: Desk, uri: str, asked: Caller) -> Any:
+    if uri == POLICY:
+        return desk.policy_page()
+    if uri == EVENTS:
+        return desk.events()
+    if uri.startswith(CLAIM):
+        return desk.claim(uri.removeprefix(CLAIM), asked)
+    raise NotFoundError(f"nothing to read at '{one_line(uri)}'; there are {POLICY}, {EVENTS} and {CLAIM}{{id}}")
 
 
 def _caller(ctx: Context) -> Caller:
@@ -222,10 +227,17 @@ async def _within(seconds: float, name: str, work: Callable[[], R]) -> R:
         raise TimeoutError(f"{name} took over {seconds:g} s") from None
 
 
-def _result(data: dict[str, Any], *, is_error: bool = False) -> types.CallToolResult:
-    text = msgspec.json.encode(data).decode()
-    content = types.TextContent(type="text", text=text)
-    return types.CallToolResult(content=[content], structured_content=data, is_error=is_error)
+def _result(data: dict[str, Any]) -> types.CallToolResult:
+    return types.CallToolResult(content=[_text(data)], structured_content=data)
+
+
+def _failed(data: dict[str, Any]) -> types.CallToolResult:
+    """As text only: clients hold structured content against the tool's output schema, which an error does not fit."""
+    return types.CallToolResult(content=[_text(data)], is_error=True)
+
+
+def _text(data: dict[str, Any]) -> types.TextContent:
+    return types.TextContent(type="text", text=msgspec.json.encode(data).decode())
 
 
 def _refuse(error: Exception, asked: Caller) -> NoReturn:

@@ -142,3 +142,16 @@ class Decide(_Request, frozen=True, kw_only=True):
     decision: Annotated[Id, Meta(description="Instead of both: an earlier decision_id, to see the answer.")] | None = (
         None
     )
+
+
+class Explain(_Request, frozen=True, kw_only=True):
+    """A number that was kept, by its id."""
+
+    id: Annotated[
+        Id,
+        Meta(
+            description="Of a number (scr_…), a decision (dec_…), an active context (ac_…), a claim (clm_…) or a vote "
+            "(fb_…)."
+        ),
+    ]
+    breakdown: Annotated[bool, Meta(description="Also return how each number came about.")] = False

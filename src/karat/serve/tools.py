@@ -1,13 +1,13 @@
 """The tools as a table: name, request, answer, what it does to the world, and a description with an example."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from karat.check import json_schema, problems
 from karat.errors import InputError, NotFoundError, did_you_mean, shorten
-from karat.serve import answers, requests
+from karat.serve import answers, confidences, requests
 from karat.serve.desk import Desk
 from karat.serve.envelope import Caller, Envelope
 
@@ -31,6 +31,17 @@ class Tool(NamedTuple):
     idempotent: bool = False
     dotted: str = ""
     """The spec's own name for it."""
+    path: str = ""
+    """Where it stands under /v1; by default its name."""
+    instant: bool = False
+    """Only reckons: with the policy at hand there is nothing to wait for, and no thread is worth its while."""
+    many: Callable[[Desk, Sequence[Any], Sequence[Caller]], Sequence[Envelope | Exception]] | None = None
+    """Many at once, where that is quicker than one by one; an error stands in the place of its answer."""
+
+    @property
+    def url(self) -> str:
+        """Its address on a server."""
+        return f"/v1/{self.path or self.name}"
 
 
 TOOLS = (
@@ -46,6 +57,7 @@ TOOLS = (
         ACTIVATE_SECONDS,
         read_only=False,
         dotted="pce.memory.activate",
+        path="memory/activate",
     ),
     Tool(
         "pce_memory_search",
@@ -58,6 +70,7 @@ TOOLS = (
         SEARCH_SECONDS,
         idempotent=True,
         dotted="pce.memory.search",
+        path="memory/search",
     ),
     Tool(
         "memory_add",
@@ -70,6 +83,7 @@ TOOLS = (
         Desk.add,
         read_only=False,
         idempotent=True,
+        path="memory/add",
     ),
     Tool(
         "memory_vote",
@@ -80,6 +94,7 @@ TOOLS = (
         answers.Voted,
         Desk.vote,
         read_only=False,
+        path="memory/vote",
     ),
     Tool(
         "memory_forget",
@@ -91,6 +106,7 @@ TOOLS = (
         Desk.forget,
         read_only=False,
         destructive=True,
+        path="memory/forget",
     ),
     Tool(
         "trace_value",
@@ -105,6 +121,7 @@ TOOLS = (
         requests.TraceValue,
         answers.Valued,
         Desk.trace_value,
+        path="trace/value",
     ),
     Tool(
         "output_score",
@@ -116,6 +133,7 @@ TOOLS = (
         answers.Judged,
         Desk.output_score,
         idempotent=True,
+        path="output/score",
     ),
     Tool(
         "confidence_score",
@@ -127,6 +145,9 @@ TOOLS = (
         answers.Confidence,
         Desk.confidence_score,
         idempotent=True,
+        path="confidence",
+        instant=True,
+        many=confidences.score_all,
     ),
     Tool(
         "decide",
@@ -139,6 +160,17 @@ TOOLS = (
         answers.Decision,
         None,
         read_only=False,
+    ),
+    Tool(
+        "explain",
+        "Is a number still true?",
+        "Any number that was kept, by its id: how it came about, made again from what was kept with it, and equal or "
+        "what changed. Nothing is stored.\n"
+        'Example: {"id": "dec_1f…", "breakdown": true}',
+        requests.Explain,
+        answers.Explained,
+        Desk.explain,
+        idempotent=True,
     ),
 )
 _BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -163,7 +195,10 @@ def checked(tool: Tool, arguments: object) -> Any:
         error = InputError(faults[0].message, path=faults[0].path, more=[str(fault) for fault in faults[1:]])
         error.noun = "request"
         raise error
-    return msgspec.convert(arguments, tool.request)
+    try:
+        return msgspec.convert(arguments, tool.request)
+    except msgspec.ValidationError as error:  # what the walker does not look at, such as the length of a text
+        raise InputError(str(error)) from None
 
 
 def input_schema(tool: Tool) -> dict[str, Any]:

@@ -1,0 +1,187 @@
+"""The parts of the HTTP server by themselves: hosts, limits, metrics, batches, the document."""
+
+import re
+
+import jsonschema
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("starlette")
+
+from pathlib import Path
+
+from karat.errors import InputError
+from karat.serve import confidences, requests
+from karat.serve.desk import Desk, Settings
+from karat.serve.envelope import CODES, caller
+from karat.serve.http.calls import Call
+from karat.serve.http.desks import MOST_KEPT, Desks
+from karat.serve.http.hosts import Hosts
+from karat.serve.http.limits import Buckets, Limits
+from karat.serve.http.metrics import BUCKETS, Metrics
+from karat.serve.http.openapi import document
+from karat.serve.http.refused import STATUS, RefusedError
+from karat.serve.tools import TOOLS, Tool
+from karat.store import Store
+from tests.test_house import loaded_by
+
+SHARE = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "good"),
+    [
+        (b"localhost", None, True),
+        (b"LocalHost:1", None, True),
+        (b"[::1]:8321", b"http://[::1]:8321", True),
+        (b"127.0.0.1:8321", b"http://127.0.0.1:8321", True),
+        (b"karat.example", b"https://karat.example", True),
+        (b"127.0.0.1:8321", b"http://127.0.0.1:8322", False),
+        (b"127.0.0.1:8321", b"null", False),
+        (b"127.0.0.1:8321", b"", False),
+        (b"karat.example.evil", None, False),
+        (b"evil.example", b"http://evil.example", False),
+        (b"localhost:x", None, False),
+        (b"[::1", None, True),  # names nobody else
+        (b"", None, False),
+        (b"\xff", None, False),
+    ],
+)
+def test_hosts_and_origins(host: bytes, origin: bytes | None, good: bool) -> None:
+    headers = {b"host": host} | ({b"origin": origin} if origin is not None else {})
+    hosts = Hosts(["Karat.example"])
+    if good:
+        hosts.check(headers)
+    else:
+        with pytest.raises(RefusedError):
+            hosts.check(headers)
+
+
+def test_a_bucket_holds_two_seconds_and_fills_at_the_rate() -> None:
+    buckets = Buckets(10.0)
+    assert [buckets.wait("a", now=0.0) for _ in range(20)] == [0.0] * 20
+    assert buckets.wait("a", now=0.0) == pytest.approx(0.1)
+    assert buckets.wait("b", now=0.0) == 0.0
+    assert buckets.wait("a", now=0.1) == 0.0
+    assert buckets.wait("a", now=0.1) > 0
+    assert Buckets(0).wait("a") == 0.0
+
+
+def test_buckets_do_not_grow_without_end() -> None:
+    buckets = Buckets(1.0)
+    for number in range(20_000):
+        buckets.wait(str(number), now=0.0)
+    assert len(buckets._levels) == 10_000
+
+
+def test_every_code_has_a_status_and_stands_in_the_document() -> None:
+    assert set(STATUS) == set(CODES)
+    known = document()["components"]["responses"]
+    assert {str(status) for status in STATUS.values()} <= set(known)
+
+
+def test_the_document_is_whole() -> None:
+    made = document()
+    schemas = made["components"]["schemas"]
+    for schema in schemas.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    for reference in _references(made):
+        there = made
+        for step in reference.removeprefix("#/").split("/"):
+            there = there[step]
+    assert schemas["Problem"]["properties"]["code"]["enum"] == list(CODES)
+
+
+def _references(node: object) -> list[str]:
+    if isinstance(node, dict):
+        own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+        return own + [found for value in node.values() for found in _references(value)]
+    return [found for value in node for found in _references(value)] if isinstance(node, list) else []
+
+
+def test_paths_are_plain_and_there_once() -> None:
+    urls = [one.url for one in TOOLS]
+    assert len(set(urls)) == len(urls)
+    assert {"/v1/memory/search", "/v1/confidence", "/v1/decide", "/v1/explain"} <= set(urls)
+
+
+def test_a_histogram_counts_upward() -> None:
+    metrics = Metrics()
+    for seconds in (0.0005, 0.001, 0.3, 100.0):
+        metrics.done("x", 200, seconds, received=1, sent=2)
+    lines = [line for line in metrics.text().splitlines() if line.startswith("karat_request_seconds_bucket")]
+    counts = [int(line.rpartition(" ")[2]) for line in lines]
+    assert counts == sorted(counts)
+    assert (counts[0], counts[-2], counts[-1]) == (2, 3, 4)
+    assert len(counts) == len(BUCKETS) + 1
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    return Desk(Settings(tmp_path_factory.mktemp("desk") / "notes.duckdb"))
+
+
+FACTORS = st.builds(
+    requests.Factors,
+    search_result_count=st.integers(0, 20),
+    search_max_score=SHARE,
+    search_avg_score=SHARE,
+    source_count=st.integers(0, 5),
+    llm_self_confidence=SHARE,
+    tool_execution_count=st.integers(0, 3),
+    tool_success_count=st.integers(0, 3),
+    is_search_step=st.booleans(),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(FACTORS, max_size=20))
+def test_many_confidences_are_the_same_as_each_alone(desk: Desk, factors: list[requests.Factors]) -> None:
+    asked = [requests.Confidence(factors=one) for one in factors]
+    callers = [caller() for _ in asked]
+    together = confidences.score_all(desk, asked, callers)
+    for request, who, found in zip(asked, callers, together, strict=True):
+        if isinstance(found, Exception):
+            with pytest.raises(InputError, match=re.escape(str(found))):
+                desk.confidence_score(request, who)
+        else:
+            assert found == desk.confidence_score(request, who)
+
+
+BITS = st.sampled_from(
+    [b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b"9" * 400, b"\\u0000", b'"', b",", b"\xff"]
+)
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(TOOLS), st.lists(st.tuples(SHARE, st.integers(0, 4), BITS), max_size=4))
+def test_any_body_is_a_request_or_is_refused(tool: Tool, changes: list[tuple[float, int, bytes]]) -> None:
+    """The tool's own example, with bits of it cut out and others put in."""
+    example = re.search(r"Example: (\{.*)", tool.description)
+    assert example
+    body = example[1].encode()
+    for place, cut, bit in changes:
+        at = round(place * len(body))
+        body = body[:at] + bit + body[at + cut :]
+    try:
+        request = Call(tool, None, Limits())._request(body)  # type: ignore[arg-type]
+    except (RefusedError, InputError):
+        return
+    assert isinstance(request, tool.request)
+
+
+def test_desks_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:
+    with Store(tmp_path / "notes.duckdb") as store:
+        desks = Desks(Settings(tenant="a", project="p"), store)
+        first = desks.desk("a", "p", None, None)
+        assert desks.own() is first
+        assert desks.desk("a", "p", None, ("public",)) is not first
+        for number in range(MOST_KEPT):
+            assert desks.desk("a", str(number), None, None).store is store
+        assert desks.own() is not first
+
+
+def test_the_command_loads_nothing_heavy() -> None:
+    heavy = {"numpy", "duckdb", "mcp", "pydantic", "starlette", "uvicorn", "anyio"}
+    assert loaded_by("import karat.serve.serve_command").isdisjoint(heavy)
