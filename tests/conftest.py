@@ -1,13 +1,22 @@
 """What all tests stand on: a cache folder of their own, no policy from outside, and traces to work with."""
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("karat", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("karat")
+# A few examples show most of what a change breaks; `make real` tries the full number.
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unit", settings.get_profile("full"), max_examples=20)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unit"))
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: no collection of garbage needs to look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,5 @@
 """Cache: shared by processes, and never in the way."""
 
-import multiprocessing
 import os
 import threading
 from pathlib import Path
@@ -61,24 +60,6 @@ def test_deleting_it_only_costs_speed(tmp_path: Path) -> None:
     cache.close()
     cache.put({b"c": b"3"})
     assert cache.get([b"c"]) == {b"c": b"3"}
-
-
-def _write(path: Path, number: int) -> None:
-    cache = Cache(path)
-    for i in range(50):
-        cache.put({f"{number}-{i}".encode(): b"x"})
-
-
-def test_processes_write_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "cache.sqlite"
-    spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=_write, args=(path, number)) for number in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    keys = [f"{number}-{i}".encode() for number in range(4) for i in range(50)]
-    assert len(Cache(path).get(keys)) == 200
 
 
 def test_threads_share_one_cache(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ LAYERS = [
     ["embed", "redact", "store"],
     ["judge"],
     ["trace", "evals", "memory", "confidence"],
+    ["receipts"],
     ["loop", "samples"],
     ["serve"],
     ["cli"],
@@ -30,13 +32,18 @@ LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in 
 FILES = sorted(SOURCE.rglob("*.py"))
 
 
+@cache
+def tree_of(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def package_of(file: Path) -> str:
     return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def imports_of(file: Path) -> Iterator[str]:
     """Every package of Karat that a file imports, inside functions and TYPE_CHECKING too."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -84,7 +91,7 @@ def test_the_public_api_fits_a_page_and_every_name_is_there() -> None:
 
 
 def test_the_public_names_for_people_and_for_type_checkers_are_the_same() -> None:
-    tree = ast.parse((SOURCE / "__init__.py").read_text(encoding="utf-8"))
+    tree = tree_of(SOURCE / "__init__.py")
     (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
     for_checkers = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert for_checkers | {"__version__"} == set(karat.__all__)
@@ -97,7 +104,7 @@ def test_the_version_stands_in_one_place_more_than_needed_and_agrees() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
 def test_every_file_says_what_it_is_for(file: Path) -> None:
-    assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), "no docstring"
+    assert ast.get_docstring(tree_of(file)), "no docstring"
 
 
 def test_no_lock_holds_an_address() -> None:

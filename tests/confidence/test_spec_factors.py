@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from karat.confidence.factors import ConfidenceFactors, succeeded
 from karat.errors import InputError
-from tests.confidence.test_spec_formula import some_factors
+from tests.confidence.spec import some_factors
 
 DEFAULTS = {
     "search_result_count": 0,

@@ -1,16 +1,13 @@
 """Calibration: hand-worked curves, properties of any curve, and scikit-learn as the judge."""
 
 from math import exp, log
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from scipy.optimize import minimize  # type: ignore[import-untyped]
-from sklearn.isotonic import IsotonicRegression  # type: ignore[import-untyped]
-from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
-from sklearn.metrics import log_loss as sklearn_log_loss  # type: ignore[import-untyped]
 
 from karat.stats.calibration import (
     MOST_POINTS,
@@ -33,6 +30,15 @@ def floats(*values: float) -> Floats:
 # What BM25 and cosines are like: finite, of moderate size, often equal.
 SCORES = st.floats(-50, 50, allow_subnormal=False).map(lambda score: round(score, 3))
 PAIRS = st.lists(st.tuples(SCORES, st.booleans()), min_size=1, max_size=60)
+
+
+# The judges take seconds to import: only the process that asks them pays.
+
+
+def isotonic_of(scores: Floats, labels: Floats) -> Any:
+    from sklearn.isotonic import IsotonicRegression  # type: ignore[import-untyped]
+
+    return IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
 
 
 def split(pairs: list[tuple[float, bool]]) -> tuple[Floats, Floats]:
@@ -152,7 +158,7 @@ def test_platt_stays_within_0_and_1_and_never_turns_back(pairs: list[tuple[float
 def test_isotonic_is_scikit_learns(pairs: list[tuple[float, bool]]) -> None:
     scores, labels = split(pairs)
     points = fit_isotonic(scores, labels)
-    judge = IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    judge = isotonic_of(scores, labels)
     between = np.concatenate([scores, scores + 0.0004, floats(-60, 60)])
     assert apply_points(between, points.x, points.y) == pytest.approx(judge.predict(between), abs=1e-9)
 
@@ -172,6 +178,8 @@ def noisy(seed: int, count: int = 300) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_platt_is_logistic_regression_on_platts_targets(seed: int) -> None:
+    from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
+
     scores, labels = noisy(seed)
     a, b = fit_platt(scores, labels)
     positives, negatives = labels.sum(), len(labels) - labels.sum()
@@ -187,6 +195,8 @@ def test_platt_is_logistic_regression_on_platts_targets(seed: int) -> None:
 
 @given(st.lists(st.tuples(st.floats(-5, 5).map(lambda s: round(s, 2)), st.booleans()), min_size=3, max_size=40))
 def test_platt_finds_no_worse_a_loss_than_scipy(pairs: list[tuple[float, bool]]) -> None:
+    from scipy.optimize import minimize  # type: ignore[import-untyped]
+
     scores, labels = split(pairs)
     positives, negatives = labels.sum(), len(labels) - labels.sum()
     target = np.where(labels > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
@@ -200,6 +210,8 @@ def test_platt_finds_no_worse_a_loss_than_scipy(pairs: list[tuple[float, bool]])
 
 @given(PAIRS)
 def test_log_loss_is_scikit_learns(pairs: list[tuple[float, bool]]) -> None:
+    from sklearn.metrics import log_loss as sklearn_log_loss  # type: ignore[import-untyped]
+
     scores, labels = split(pairs)
     probabilities = 1 / (1 + np.exp(-scores / 25))
     expected = sklearn_log_loss(labels, probabilities, labels=[0, 1])
@@ -209,7 +221,7 @@ def test_log_loss_is_scikit_learns(pairs: list[tuple[float, bool]]) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_a_long_curve_is_thinned_and_hardly_differs(seed: int) -> None:
     scores, labels = noisy(seed, 5000)
-    thin, judge = fit_isotonic(scores, labels), IsotonicRegression(out_of_bounds="clip").fit(scores, labels)
+    thin, judge = fit_isotonic(scores, labels), isotonic_of(scores, labels)
     quantile = fit_quantile(scores)
     assert len(quantile.x) == MOST_POINTS
     assert (quantile.x[0], quantile.x[-1]) == (scores.min(), scores.max())
