@@ -64,6 +64,14 @@ class Verdict(NamedTuple):
         return self.allowed
 
 
+class Opened(NamedTuple):
+    """A decision in the store: made, or waiting for a person."""
+
+    id: str
+    waits: bool
+    timeout_seconds: float
+
+
 class NotAllowedError(BoundaryError):
     """The gate is shut: a person said no, nobody answered in time, or nobody could be asked."""
 
@@ -117,6 +125,13 @@ class Gate:
         question = question._replace(id=id_ or "")
         answer = await self._aanswer(question)
         return await asyncio.to_thread(self._close, question, answer)
+
+    def open(self, evidence: Score | ConfidenceFactors, action: str) -> Opened:
+        """Decide, and where a person must, leave the question in the store: for who cannot wait for the answer."""
+        question, factors = self._question(evidence, action)
+        if question.decision.should_proceed:
+            return Opened(self._go_on(question, factors).id or "", False, 0.0)
+        return Opened(self._open(question, factors) or "", True, question.timeout_seconds)
 
     @contextmanager
     def allowed(self, evidence: Score | ConfidenceFactors, action: str) -> Iterator[Verdict]:

@@ -21,9 +21,9 @@ from karat.store import Store
 
 if TYPE_CHECKING:
     from karat.confidence import ConfidenceFactors
+    from karat.confidence.gate import Opened
     from karat.memory import Claim, Memory
     from karat.memory.answers import Recall
-    from karat.serve.question import Opened
     from karat.trace import TraceValuer
 
 RECENT_EVENTS = 50
@@ -195,11 +195,11 @@ class Desk:
 
     def open_decision(self, request: requests.Decide) -> "Opened":
         """Decide about an action: at once, or as a question in the store for a person."""
-        from karat.serve.question import OpenGate
+        from karat.confidence import Gate
 
         if request.action is None or request.factors is None or request.decision is not None:
             raise InputError("give 'action' and 'factors', or 'decision' alone", path="action")
-        gate = OpenGate(self.policy(), store=self.store, tenant=self.settings.tenant)
+        gate = Gate(self.policy(), store=self.store, tenant=self.settings.tenant)
         return gate.open(_factors(request.factors), clean(request.action))
 
     def question(self, id_: str) -> str | None:

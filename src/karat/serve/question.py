@@ -1,11 +1,10 @@
 """A decision that a person may have to make: put into the store first, then asked, then answered. Any door may ask."""
 
 from time import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
-from karat.confidence import ConfidenceFactors, Gate
 from karat.confidence.operations import APPROVED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided
 from karat.errors import ConflictError
 from karat.serve import answers
@@ -13,25 +12,6 @@ from karat.serve.fence import clean, one_line
 from karat.store import Store
 
 SHOWN_ACTION = 500
-
-
-class Opened(NamedTuple):
-    """A decision in the store: made, or waiting for a person."""
-
-    id: str
-    waits: bool
-    timeout_seconds: float
-
-
-class OpenGate(Gate):
-    """The gate without its own way of asking: between question and answer, a door may have to return to its client."""
-
-    def open(self, factors: ConfidenceFactors, action: str) -> Opened:
-        """Decide, and where a person must, leave the question in the store."""
-        question, _ = self._question(factors, action)
-        if question.decision.should_proceed:
-            return Opened(self._go_on(question, factors).id or "", False, 0.0)
-        return Opened(self._open(question, factors) or "", True, question.timeout_seconds)
 
 
 def close(store: Store, tenant: str, id_: str, *, approve: bool, actor: str, why: str | None, expire: bool) -> None:

@@ -4,7 +4,7 @@ from time import process_time
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from karat.confidence.stand_ins import Supported, support, support_many
@@ -196,6 +196,7 @@ def test_the_law_holds_and_the_order_of_sources_does_not_matter(answer, sources,
 
 @given(TEXTS, st.lists(TEXTS, max_size=2), st.booleans())
 @settings(max_examples=25)
+@example("0AÀ", [], False)
 def test_a_copy_of_the_source_is_supported(text, others, encoded):  # type: ignore[no-untyped-def]
     score = support(text, [*others, text], Letters() if encoded else None)
     if score.value is not None:

@@ -12,6 +12,7 @@ _LETTER = f"[^\\W{HAN}{KANA}]"  # a word of Latin ends where Japanese begins
 _WORD = rf"[A-Z](?:{_LETTER}|&)*(?:[-'.]{_LETTER}+)*"
 _CAPITALS = re.compile(rf"(?<!{_LETTER})(?<!['’.-]){_WORD}(?:\s(?:(?:of|de|van|von|al|bin)\s)?{_WORD})*")
 _TOKEN = re.compile(f"{_LETTER}+")
+_PIECE = re.compile(f"[^\\W\\d_{HAN}{KANA}]+")  # of `5G` the G, which is what is left where numbers are taken out
 _KATAKANA = re.compile(f"[{KATAKANA}・]{{3,}}")
 # A Han name is known by what it is called.
 _TITLED = re.compile(f"([{HAN}]{{2,6}})(?:さん|氏|様|くん|ちゃん|先生|教授|社長|大臣|首相|大統領)")
@@ -65,7 +66,7 @@ def known_words(sentences: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for text in sentences:
-        found.update(_plain(word) for word in _TOKEN.findall(text))
+        found.update(_plain(word) for word in (*_TOKEN.findall(text), *_PIECE.findall(text)))
         found.update(match.group() for match in _KATAKANA.finditer(text))
         for match in _CAPITALS.finditer(text):
             initials = "".join(word[0] for word in _TOKEN.findall(match.group()) if word[0].isupper())
