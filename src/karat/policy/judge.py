@@ -1,4 +1,4 @@
-"""Which language model judges, how it is asked, and what may be sent to it (issue 7, part 3)."""
+"""Which language model judges, how it is asked, and what may be sent to it."""
 
 import re
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""llm-judge: how well does the output meet a rubric, in the eyes of a language model? (issue 7, part 3)"""
+"""llm-judge: how well does the output meet a rubric, in the eyes of a language model?"""
 
 from functools import lru_cache
 from typing import Annotated
