@@ -97,6 +97,9 @@ SIGNS = st.sampled_from(
 @example("[^[a]")
 @example(r"\p{L}+")
 @example("a++")
+@example("[^]")
+@example("[z-a]")
+@example("[^^]")
 def test_a_pattern_that_is_taken_can_be_used(pattern: str) -> None:
     try:
         regex.compile(pattern, regex.DOTALL)

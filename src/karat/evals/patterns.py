@@ -49,7 +49,7 @@ _SPECIAL = re.compile(r"[\\^$.?*+{}\[\]()]")
 MOST_CHOICES = 32
 _OWN_DIALECT = re.compile(r"\[\^?\[|--|&&|~~|\|\||\{(?!\d+,?\d*\})")
 """What the engine reads differently than the standard library does: sets within sets, and errors in braces."""
-_ATOM = r"(?:\\[^\w\s]|\\[dDnt]|\[\^?(?:[^\\\]\[]|\\[^\w\s]|\\[dDnt])+\]|[^\\^$?*+{}\[\]()|])"
+_ATOM = r"(?:\\[^\w\s]|\\[dDnt]|\[\^?(?:[^\\\]\[^]|\\[^\w\s]|\\[dDnt])+\]|[^\\^$?*+{}\[\]()|])"
 _TOKENS = rf"(?:{_ATOM}|[\^$])*"
 _QUICK = re.compile(rf"{_TOKENS}(?:{_ATOM}[*+]\??{_TOKENS})?")
 """Signs, sets, and one repeat of a single sign at most: without choices, nothing can be tried in many ways."""
@@ -114,16 +114,21 @@ def quick(pattern: str) -> re.Pattern[str] | None:
     >>> quick("[Cc]art.*[^0-9]42") is not None, quick("(a+)+$"), quick("a.*b.*c")
     (True, None, None)
     """
-    if _QUICK.fullmatch(pattern) is None or _OWN_DIALECT.search(pattern) is not None:
+    if not _is_quick(pattern):
         return None
     with suppress(re.error):
         return re.compile(pattern, re.DOTALL)
     return None
 
 
+def _is_quick(pattern: str) -> bool:
+    return _QUICK.fullmatch(pattern) is not None and _OWN_DIALECT.search(pattern) is None
+
+
 def check_pattern(pattern: str) -> None:
     """InputError if this is no pattern."""
-    if plain_words(pattern) is None and quick(pattern) is None:
+    # Only a range can be wrong in what is quick, as in [z-a]; the rest need not be compiled to know that it is right.
+    if plain_words(pattern) is None and ("-" in pattern or not _is_quick(pattern)) and quick(pattern) is None:
         compiled(pattern, False)
 
 
