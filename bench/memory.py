@@ -48,11 +48,11 @@ STAGES: list[tuple[Any, str, str]] = [
     (levels, "index_words", "words"),
     (levels, "index_vectors", "vectors"),
     (recall, "_weighed", "rank"),
-    (Shelf, "claims", "reading claims"),
+    (Shelf, "numbers", "reading claims"),
     (recall, "diversify", "MMR"),
     (recall, "_likeness", "MMR"),
     (recall, "_recalled", "answer: redact, reasons"),
-    (recall, "_rejected", "answer: what was not taken"),
+    (recall._Others, "rejected", "answer: what was not taken"),
     (recall, "_event", "event: statistics"),
     (Here, "later", "event: to the writer"),
 ]

@@ -92,7 +92,7 @@ class Keeper:
     def encoder(self, here: "Here", policy: Policy) -> Embedder | None:
         """The encoder that the policy names; ConflictError if the store's vectors are by another."""
         encoder = self.named_encoder(policy)
-        model = self.model(here)
+        model = self.model(here) if encoder is not None else None
         if encoder is not None and model and model != encoder.model_id:
             raise ConflictError(
                 f"the store's vectors are by {model}, and embed.model names {encoder.model_id}: "

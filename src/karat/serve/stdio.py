@@ -3,6 +3,9 @@
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -10,6 +13,7 @@ from mcp.server.stdio import stdio_server
 
 from karat.serve.desk import Desk
 from karat.serve.mcp import Door
+from karat.serve.pipes import are_pipes, pipes
 
 
 def serve(desk: Desk, *, dotted: bool) -> None:
@@ -21,10 +25,21 @@ async def _serve(desk: Desk, dotted: bool) -> None:
     server = Door(desk, dotted=dotted).server()
     async with anyio.create_task_group() as beside:
         beside.start_soon(_stop_on_signal, desk)
-        async with stdio_server() as (received, sent):
+        async with _streams() as (received, sent):
             await server.run(received, sent, server.create_initialization_options())
         beside.cancel_scope.cancel()
     await anyio.to_thread.run_sync(desk.close)
+
+
+@asynccontextmanager
+async def _streams() -> AsyncIterator[Any]:
+    """The SDK's streams of messages, over pipes of the event loop where a program is at the other end."""
+    if not are_pipes():
+        async with stdio_server() as streams:
+            yield streams
+        return
+    async with pipes() as (lines, texts), stdio_server(lines, texts) as streams:
+        yield streams
 
 
 async def _stop_on_signal(desk: Desk) -> None:

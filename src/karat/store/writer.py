@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MOST_TOGETHER = 512
 GATHER_SECONDS = 0.0015
 """How long after a commit to wait for who was just answered: a second commit would cost more than that."""
+UNHURRIED_SECONDS = 0.02
+"""How long a write that nobody waits for may wait for others: whoever it is about gets their answer in peace."""
 LONGEST_LOG = 16 * 1024 * 1024
 """Bytes of DuckDB's log before it is moved into the file."""
 ROOM = 3
@@ -142,16 +144,19 @@ class Writer:
         if first is None:
             return []
         batch = [first]
+        hurry = first.waited
+        unhurried = monotonic() + UNHURRIED_SECONDS
         while len(batch) < MOST_TOGETHER:
-            patience = deadline - monotonic() if len(batch) < expected else 0.0
+            patience = (deadline if len(batch) < expected else 0.0) if hurry else unhurried
             try:
-                write = self._waiting.get(timeout=max(patience, 0.0))
+                write = self._waiting.get(timeout=max(patience - monotonic(), 0.0))
             except queue.Empty:
                 break
             if write is None:
                 self._waiting.put(None)  # for the next turn
                 break
             batch.append(write)
+            hurry = hurry or write.waited
         return batch
 
     def _commit(self, batch: Sequence[Write]) -> None:
