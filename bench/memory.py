@@ -234,6 +234,10 @@ def measure(size: int, encoder: StandIn, documents: Sequence[str], queries: Sequ
             row("  memory of the index", f"{(resident() - before) / 1e6:.0f} MB")
             whole = search(memory, queries)
             compare(memory, encoder, documents, queries, whole)
+        started = perf_counter()
+        with Memory(file) as memory:
+            memory.search(queries[0])
+            row("  opening again, index saved beside the file", f"{perf_counter() - started:.2f} s")
 
 
 def search(memory: Memory, queries: Sequence[str]) -> Watch:
@@ -261,7 +265,7 @@ def compare(memory: Memory, encoder: StandIn, documents: Sequence[str], queries:
     words_ms, vectors_ms = (percentiles(whole.taken[stage])[0] for stage in ("words", "vectors"))
     peer = bm25s_search(documents)
     if peer is None:
-        print("  bm25s is not installed: pip install bm25s")
+        print("  bm25s is not installed: make .venv/.ready")
     else:
         _peer("bm25s, words", seconds_of(peer, queries), words_ms)
     _peer("bare numpy, vectors", seconds_of(numpy_search(encoder, documents), queries), vectors_ms)
