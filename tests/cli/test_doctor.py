@@ -1,10 +1,13 @@
 """karat doctor and the store: who owns it, how large it is, whether it is sound."""
 
 import json
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import duckdb
+import pytest
 
+from karat.cli.doctor import _extras
 from karat.store import Store
 from karat.store.schema import VERSION
 from karat.store.tables import AddEvent
@@ -56,3 +59,16 @@ def test_a_file_that_is_no_store(run: Run, tmp_path: Path) -> None:
     done = run("doctor", "--json", "--store", path)
     assert (done.code, finding(done.out)["state"]) == (1, "broken")
     assert "not a valid DuckDB database file" in finding(done.out)["found"]
+
+
+def test_what_an_extra_lacks_is_named_with_what_adds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def version(package: str) -> str:
+        if package == "uvicorn":
+            raise PackageNotFoundError
+        return "1.0"
+
+    monkeypatch.setattr("karat.cli.doctor.version", version)
+    found = {finding.name: finding for finding in _extras()}
+    assert (found["mcp"].state, found["mcp"].found) == ("ok", "mcp 1.0")
+    assert (found["serve"].state, found["serve"].found) == ("missing", "no uvicorn")
+    assert found["serve"].advice == "pip install 'karat[serve]'"

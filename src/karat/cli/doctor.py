@@ -3,6 +3,7 @@
 import os
 import platform
 import sys
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -18,6 +19,14 @@ from karat.policy.load import find_file
 from karat.store import Store, find_store
 
 BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "regex", "rich")
+EXTRAS = {
+    "search": ("duckdb-extension-fts", "duckdb-extension-vss"),
+    "judge": ("httpx2",),
+    "mcp": ("mcp",),
+    "serve": ("mcp", "starlette", "uvicorn", "httptools"),
+    "ja": ("sudachipy", "sudachidict-core"),
+}
+"""What else there is to install; encoder and store have more to say, and lines of their own."""
 MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗", "red")}
 BROKEN = 1
 STORE_SECONDS = 5.0
@@ -55,7 +64,7 @@ def doctor(
     if try_judge:
         _try_judge(policy_file, as_json=as_json)
         return
-    findings = [_python(), *_packages(), _cache(), *_policy_and_encoder(policy_file), _store(store_file)]
+    findings = [_python(), *_packages(), *_extras(), _cache(), *_policy_and_encoder(policy_file), _store(store_file)]
     if as_json:
         for finding in findings:
             show_json(finding._asdict())
@@ -106,6 +115,22 @@ def _packages() -> list[Finding]:
         except PackageNotFoundError:
             findings.append(Finding(name, "broken", "not installed", "pip install --force-reinstall karat"))
     return findings
+
+
+def _extras() -> list[Finding]:
+    return [_extra(name, packages) for name, packages in EXTRAS.items()]
+
+
+def _extra(name: str, packages: Sequence[str]) -> Finding:
+    found, missing = [], []
+    for package in packages:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    if missing:
+        return Finding(name, "missing", f"no {', '.join(missing)}", f"pip install 'karat[{name}]'")
+    return Finding(name, "ok", ", ".join(found))
 
 
 def _cache() -> Finding:
