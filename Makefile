@@ -16,7 +16,7 @@ unit: .venv/.ready
 	.venv/bin/python -m pytest -n auto --dist loadfile -p no:schemathesis -p no:faker --ignore=tests/real
 
 # Real encoders, processes and commands; and the properties once more, with every example.
-real: .venv/.ready
+real: .venv/.ready .venv-inspector/.ready
 	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest tests/real
 	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -n auto -m hypothesis --ignore=tests/real
 

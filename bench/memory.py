@@ -181,7 +181,7 @@ def bm25s_search(documents: Sequence[str]) -> Callable[[str], object] | None:
     """bm25s over the same terms; None if it is not installed."""
     if find_spec("bm25s") is None:
         return None
-    import bm25s  # type: ignore[import-not-found,unused-ignore]
+    import bm25s  # type: ignore[import-untyped]
 
     text = Retrieval().text
     peer = bm25s.BM25(k1=text.k1, b=text.b)

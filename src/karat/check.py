@@ -7,6 +7,7 @@ with its path, its value and what would have been legal.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
 from math import isfinite
 from typing import Any, NamedTuple, get_args
 
@@ -14,6 +15,11 @@ import msgspec
 from msgspec import inspect
 
 from karat.errors import did_you_mean, quoted
+
+MOST_FAULTS = 1000
+"""Of one thing; who sends a million of them is not told each."""
+MOST_HINTS, LONGEST_HINTED = 20, 64
+"""Looking for what was meant is slow, and nobody reads it a twenty-first time, or for a word as long as a page."""
 
 
 class Problem(NamedTuple):
@@ -27,13 +33,17 @@ class Problem(NamedTuple):
 
 
 def problems(raw: object, type_: Any) -> list[Problem]:
-    """Every reason why `raw` does not fit `type_`, in the order of the data; empty if it fits.
+    """Every reason why `raw` does not fit `type_`, in the order of the data; empty if it fits. A thousand are enough.
 
     >>> from typing import Literal
     >>> problems({"a": ["x", "z"]}, dict[str, list[Literal["x", "y"]]])
     [Problem(path='a[1]', message="'z' is not one of x, y")]
     """
-    return list(_walk(raw, _type_info(type_), ""))
+    walk = _walk(raw, _type_info(type_), "", _Hints())
+    faults = list(islice(walk, MOST_FAULTS))
+    if next(walk, None) is not None:
+        faults.append(Problem("", f"there are more than {MOST_FAULTS:,} faults; the others are not told"))
+    return faults
 
 
 # Looking a type up costs more than walking it, and one bad row is often followed by many.
@@ -64,22 +74,35 @@ def join(path: str, key: str | int) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _walk(raw: object, info: inspect.Type, path: str) -> Iterator[Problem]:
+class _Hints:
+    """What was meant by unknown keys, for the first few of them."""
+
+    def __init__(self) -> None:
+        self._left = MOST_HINTS
+
+    def of(self, key: str, legal: Sequence[str]) -> str:
+        if self._left == 0 or len(key) > LONGEST_HINTED:
+            return ""
+        self._left -= 1
+        return did_you_mean(key, legal)
+
+
+def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator[Problem]:
     match info:
         case inspect.Metadata():
             order = (info.extra or {}).get("order")
             if order and raw not in order:
                 yield Problem(path, _not_one_of(raw, order))
             else:
-                yield from _walk(raw, info.type, path)
+                yield from _walk(raw, info.type, path, hints)
         case inspect.StructType():
-            yield from _walk_struct(raw, info, path)
+            yield from _walk_struct(raw, info, path, hints)
         case inspect.ListType() | inspect.VarTupleType():
-            yield from _walk_list(raw, info, path)
+            yield from _walk_list(raw, info, path, hints)
         case inspect.DictType():
-            yield from _walk_dict(raw, info, path)
+            yield from _walk_dict(raw, info, path, hints)
         case inspect.UnionType():
-            yield from _walk_union(raw, info, path)
+            yield from _walk_union(raw, info, path, hints)
         case inspect.AnyType() | inspect.CustomType():
             return
         case _:
@@ -88,54 +111,69 @@ def _walk(raw: object, info: inspect.Type, path: str) -> Iterator[Problem]:
                 yield Problem(path, message)
 
 
-def _walk_list(raw: object, info: inspect.ListType | inspect.VarTupleType, path: str) -> Iterator[Problem]:
+def _walk_list(
+    raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints
+) -> Iterator[Problem]:
     if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
         yield Problem(path, f"{quoted(raw)} is not a list")
     elif len(raw) < (info.min_length or 0):
         yield Problem(path, "is empty; at least one is needed")
     else:
         for index, item in enumerate(raw):
-            yield from _walk(item, info.item_type, join(path, index))
+            yield from _walk(item, info.item_type, join(path, index), hints)
 
 
-def _walk_dict(raw: object, info: inspect.DictType, path: str) -> Iterator[Problem]:
+def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) -> Iterator[Problem]:
     if not isinstance(raw, Mapping):
         yield Problem(path, f"{quoted(raw)} is not an object")
         return
     for key, item in raw.items():
-        yield from _walk(key, info.key_type, join(path, str(key)))
-        yield from _walk(item, info.value_type, join(path, str(key)))
+        yield from _walk(key, info.key_type, join(path, str(key)), hints)
+        yield from _walk(item, info.value_type, join(path, str(key)), hints)
 
 
-def _walk_struct(raw: object, info: inspect.StructType, path: str) -> Iterator[Problem]:
+def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints) -> Iterator[Problem]:
     if not isinstance(raw, Mapping):
         yield Problem(path, f"{quoted(raw)} is not an object")
         return
     fields = {field.encode_name: field for field in info.fields}
-    unknown = [str(key) for key in raw if key not in fields] if info.forbid_unknown_fields else []
-    faults = [Problem(join(path, key), f"unknown key{did_you_mean(key, list(fields))}") for key in unknown]
-    for name, field in fields.items():
-        if name in raw:
-            faults += _walk(raw[name], field.type, join(path, name))
-        elif field.required:
-            faults.append(Problem(join(path, name), "is missing"))
-    if not faults:
+    fits = True
+    for fault in _walk_fields(raw, info, fields, path, hints):
+        fits = False
+        yield fault
+    if fits:
         # Each key fits, so what can still be wrong is a rule about the whole: weights that must add up to 1.
         try:
             msgspec.convert(raw, info.cls)
         except msgspec.ValidationError as error:
-            faults.append(Problem(path, str(error).partition(" - at `")[0]))
-    yield from faults
+            yield Problem(path, str(error).partition(" - at `")[0])
 
 
-def _walk_union(raw: object, info: inspect.UnionType, path: str) -> Iterator[Problem]:
+def _walk_fields(
+    raw: Mapping[Any, Any], info: inspect.StructType, fields: Mapping[str, inspect.Field], path: str, hints: _Hints
+) -> Iterator[Problem]:
+    unknown = (str(key) for key in raw if key not in fields) if info.forbid_unknown_fields else ()
+    for key in unknown:
+        yield Problem(join(path, key), f"unknown key{hints.of(key, list(fields))}")
+    for name, field in fields.items():
+        if name in raw:
+            yield from _walk(raw[name], field.type, join(path, name), hints)
+        elif field.required:
+            yield Problem(join(path, name), "is missing")
+
+
+def _walk_union(raw: object, info: inspect.UnionType, path: str, hints: _Hints) -> Iterator[Problem]:
     if raw is None and info.includes_none:
         return
     options = [option for option in info.types if not isinstance(option, inspect.NoneType)]
-    attempts = [list(_walk(raw, option, path)) for option in options]
-    if all(attempts):
+    attempts = [_walk(raw, option, path, hints) for option in options]
+    firsts = [next(attempt, None) for attempt in attempts]
+    found = [(first, attempt) for first, attempt in zip(firsts, attempts, strict=True) if first is not None]
+    if len(found) == len(options):
         # The option that got furthest is the one that was meant.
-        yield from max(attempts, key=lambda faults: len(faults[0].path))
+        first, others = max(found, key=lambda one: len(one[0].path))
+        yield first
+        yield from others
 
 
 def _leaf_fault(raw: object, info: inspect.Type) -> str | None:

@@ -14,7 +14,7 @@ KaratError
 Each has a code, which is what other programs get to see (NOTES.md, "Envelope").
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 
 
@@ -126,13 +126,31 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def own_words(value: object, show: Callable[[object], str] = repr) -> str:
+    """What a value says of itself; the name of its type where that breaks, so that no caller breaks with it."""
+    try:
+        return show(value)
+    except Exception:
+        return type(value).__name__
+
+
+def named(error: BaseException) -> str:
+    """An exception in one line.
+
+    >>> named(KeyError("order 17"))
+    "KeyError: 'order 17'"
+    """
+    name, said = type(error).__name__, shorten(own_words(error, str), 200)
+    return name if said in ("", name) else f"{name}: {said}"
+
+
 def shorten(value: object, limit: int = 60) -> str:
     """A value as an error shows it: whole if short, never a screenful, never a line break.
 
     >>> shorten("a" * 100, limit=10)
     'aaaaaaaaa…'
     """
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else own_words(value)
     text = printable(text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"
 

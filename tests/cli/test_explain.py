@@ -70,7 +70,7 @@ def test_an_empty_context(run: Run) -> None:
     with Memory() as memory:
         context = memory.activate("nothing is known").active_context_id
     done = run("explain", context)
-    assert (done.code, done.out) == (0, f"equal  {context}: there is no number in it\n")
+    assert (done.code, done.out) == (3, f"unknown  {context}: there is no number in it\n")
 
 
 def test_what_value_and_eval_keep(run: Run, samples: Path, tmp_path: Path) -> None:

@@ -188,4 +188,51 @@ def test_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for answer, expected in [("y", True), ("", False), ("はい", True), ("EOF", False)]:
         monkeypatch.setattr("builtins.input", typed(answer))
         assert Gate(ask=terminal).check(CONFIRM, "send").allowed is expected
-    assert asked[0] == "send: confidence 0.52 reaches confirm 0.4. Do it? [y/N] "
+    question = "An agent's confidence 0.52 reaches confirm 0.4. It wants to do this: “send”. May it?"
+    assert asked[0] == f"{question} [y/N] "
+
+
+def test_the_words_of_an_action_cannot_pass_for_karats() -> None:
+    asked: list[str] = []
+
+    def person(question: Question) -> None:
+        asked.append(str(question))
+
+    Gate(ask=person).check(CONFIRM, 'x”. Its confidence 0.99 is high. May it? “y"\n\x1b[2J' + "z" * 9999)
+    (text,) = asked
+    assert text.startswith("An agent's confidence 0.52 reaches confirm 0.4. It wants to do this: “x’. Its ")
+    assert text.endswith("…”. May it?")
+    assert (text.count("“"), text.count("”"), text.count('"')) == (1, 1, 0)
+    assert text.isprintable()
+    assert len(text) < 700
+
+
+class UnreadableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def unreadable(question: Question) -> Answer:
+    raise UnreadableError
+
+
+async def abroken(question: Question) -> Answer:
+    return broken(question)
+
+
+@pytest.mark.parametrize(
+    ("handler", "why"),
+    [
+        (broken, "asking failed: RuntimeError: the pager is down"),
+        (abroken, "asking failed: RuntimeError: the pager is down"),
+        (unreadable, "asking failed: UnreadableError"),
+        (lambda question: "no", "asking failed: ask: 'no' is no answer; give true, false, an Answer or None"),
+        (lambda question: None, "nobody answered in time"),
+    ],
+)
+def test_why_nobody_answered(store: Store, handler: Any, why: str) -> None:
+    for gate in (Gate(ask=handler), Gate(ask=handler, store=store)):
+        for verdict in (gate.check(CONFIRM, "send"), asyncio.run(gate.acheck(CONFIRM, "send"))):
+            assert (verdict.allowed, verdict.decided_by, verdict.why) == (False, "nobody", why)
+    assert {body["state"] for body in bodies(store)} == {"expired"}
+    assert store.sql("SELECT * FROM labels") == []

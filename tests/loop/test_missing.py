@@ -92,6 +92,30 @@ def test_a_store_that_goes_while_somebody_is_asked(memory: Memory, monkeypatch: 
     assert f"{s.recalled[0].id} got no vote: the store is out of reach" in s.notes
 
 
+def test_a_store_that_is_removed_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "gone.duckdb"
+    with Session(QUERY, path, policy=WORDS_ONLY) as s:
+        s.thought("Go on")
+        for file in tmp_path.glob("gone.duckdb*"):
+            file.unlink()
+        s.succeed()
+    assert f"what was kept is lost: {path} was removed during the session" in s.notes
+
+
+@pytest.mark.parametrize(
+    ("ask", "why"),
+    [
+        (lambda _: 1 / 0, "asking failed: ZeroDivisionError: division by zero"),
+        (lambda _: "no", "asking failed: ask: 'no' is no answer; give true, false, an Answer or None"),
+    ],
+)
+def test_asking_that_fails_is_no_and_noted(memory: Memory, ask: Callable[[Any], Any], why: str) -> None:
+    with Session("Open the harbor", memory, ask=ask) as s:
+        verdict = s.may("open the harbor")
+    assert (verdict.allowed, verdict.why) == (False, why)
+    assert f"nobody was asked whether to open the harbor: {why}" in s.notes
+
+
 def test_with_nobody_to_ask_and_no_store_the_answer_is_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session("Open the harbor", broken(tmp_path, monkeypatch), policy=WORDS_ONLY) as s:
         verdict = s.may("open the harbor")

@@ -250,6 +250,44 @@ def test_what_a_tool_does_is_recorded_and_its_error_passes_as_it_is(memory: Memo
     msgspec.json.encode(s.trace.to_dict())
 
 
+class Unreadable:
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr")
+
+
+class UnreadableError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no str")
+
+
+def test_what_cannot_be_shown_does_not_stop_the_agent(memory: Memory) -> None:
+    given, error = Unreadable(), UnreadableError()
+
+    def raises() -> None:
+        raise error
+
+    s = Session(QUERY, memory)
+
+    def work() -> None:
+        with s:
+            assert s.call("same", lambda one: one, given) is given
+            assert s.call("many", lambda: {"a": {given}}) == {"a": {given}}
+            with pytest.raises(UnreadableError) as caught:
+                s.call("fails", raises)
+            assert caught.value is error
+            raise error
+
+    with pytest.raises(UnreadableError) as caught:
+        work()
+    assert caught.value is error
+    assert s.trace is not None
+    same, many, fails_ = s.trace.steps
+    assert (same.input, same.output_summary) == ({"args": ["Unreadable"]}, "Unreadable")
+    assert many.output_summary == '{"a":["Unreadable"]}'
+    assert fails_.output_summary == "failed: UnreadableError"
+    assert (s.report.ending, s.report.why) == ("failed", "UnreadableError")
+
+
 def test_steps_from_many_threads(memory: Memory) -> None:
     with Session(QUERY, memory) as s:
 
@@ -286,6 +324,13 @@ def test_async(memory: Memory) -> None:
     assert asyncio.run(work()).report.ending == "failed"
 
 
+def twice(s: Session) -> None:
+    with s:
+        s.thought("once")
+    with s:
+        s.thought("twice")
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
@@ -293,6 +338,8 @@ def test_async(memory: Memory) -> None:
         (lambda memory: Session(QUERY, memory, policy=WORDS_ONLY), InputError, "policy: the memory has a policy"),
         (lambda memory: Session(QUERY, policy={"value": {"gate": 7}}), PolicyError, "value.gate: 7"),
         (lambda memory: Session(QUERY, memory).answer("x", self_confidence=1.7), InputError, "self_confidence: 1.7"),
+        (lambda memory: Session(QUERY, memory).may("x"), InputError, "session: this session has not begun"),
+        (lambda memory: twice(Session(QUERY, memory)), InputError, "session: this session has begun already"),
     ],
 )
 def test_mistakes_of_the_caller_are_errors(

@@ -150,7 +150,9 @@ def test_errors_have_codes_and_statuses(http: httpx2.Client) -> None:
 def test_ids_are_kept_if_they_are_ids(http: httpx2.Client) -> None:
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     answer = http.post(
-        "/v1/confidence", json={"factors": {}}, headers={"x-request-id": "run-7.a", "traceparent": trace}
+        "/v1/confidence",
+        json={"factors": {"source_count": 2}},
+        headers={"x-request-id": "run-7.a", "traceparent": trace},
     )
     assert answer.headers["x-request-id"] == answer.json()["request_id"] == "run-7.a"
     assert answer.json()["trace_id"] == "0af7651916cd43dd8448eb211c80319c"
@@ -175,7 +177,7 @@ def test_an_array_is_answered_item_by_item(http: httpx2.Client) -> None:
     added = http.post("/v1/memory/add", json=texts).json()
     assert len({one["id"] for one in added}) == 40
     assert http.post("/v1/confidence", json=[]).json() == []
-    too_many = http.post("/v1/confidence", json=[{"factors": {}}] * 1001)
+    too_many = http.post("/v1/confidence", json=[{"factors": {"source_count": 2}}] * 1001)
     assert too_many.status_code == 422
     assert "1,001 requests" in too_many.json()["error"]["message"]
     assert http.post("/v1/confidence", content=b"[1,", headers=JSON).status_code == 400
@@ -222,7 +224,7 @@ def test_projects_and_sessions_are_apart(http: httpx2.Client, server: KaratServe
 
 
 def test_metrics_are_what_prometheus_reads(http: httpx2.Client) -> None:
-    ask(http, "confidence", factors={})
+    ask(http, "confidence", factors={"source_count": 2})
     page = http.get("/metrics")
     assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
     sample = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\d+(?:\.\d+)?(?:e[+-]?\d+)?)')

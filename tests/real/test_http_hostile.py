@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import pytest
 pytest.importorskip("uvicorn")
 
 from karat.memory import Memory
+from karat.serve.http.protocol import MOST_OF_ONE
 from karat.store.tables import Nothing
-from tests.karatserver import JSON, NDJSON, KaratServer, serving
+from tests.karatserver import JSON, NDJSON, KaratServer, serving, start, token
 
 NO_MODEL = {"embed": {"model": "none"}}
 POST = b"POST /v1/memory/add HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -83,7 +85,7 @@ def test_this_machine_goes_by_several_names(http: httpx2.Client, host: str) -> N
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:3000", "", "http://127.0.0.1"])
 def test_another_origin_is_refused(http: httpx2.Client, origin: str) -> None:
-    answer = http.post("/v1/confidence", json={"factors": {}}, headers={"origin": origin})
+    answer = http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers={"origin": origin})
     assert answer.status_code == 403
     assert not [name for name in answer.headers if name.startswith("access-control")]
     assert http.post("/mcp", json={}, headers={"origin": origin}).status_code == 403
@@ -126,7 +128,53 @@ def test_path_tricks_lead_nowhere(http: httpx2.Client, server: KaratServer, path
 )
 def test_what_is_no_request_is_refused(http: httpx2.Client, server: KaratServer, sent: bytes) -> None:
     said = raw(server, sent)
-    assert re.match(rb"HTTP/1.1 4\d\d ", said) or said == b"", said[:200]
+    if said:
+        assert re.match(rb"HTTP/1.1 4\d\d ", said), said[:200]
+        told = json.loads(said.partition(b"\r\n\r\n")[2])
+        assert told["error"]["code"] in ("VALIDATION_ERROR", "BOUNDARY_DENIED")
+        assert f"x-request-id: {told['request_id']}".encode() in said
+
+
+@pytest.mark.parametrize("length", [1, 7, 10_000])
+def test_a_wish_to_upgrade_is_passed_over(http: httpx2.Client, server: KaratServer, length: int) -> None:
+    """Java's client asks for HTTP/2 in this way by default; what follows is the body, never a request of its own."""
+    head = POST.replace(b"memory/add", b"confidence") + b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+    for body, status in (
+        (b'{"factors": {"source_count": 2}}', b"200"),
+        (b"GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n", b"400"),
+    ):
+        request = head + b"content-length: %d\r\n\r\n" % len(body)
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as channel:
+            channel.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for sent in (request, body + last):
+                for start in range(0, len(sent), length):
+                    channel.sendall(sent[start : start + length])
+                time.sleep(0.1)
+            said = rest(channel)
+        assert re.findall(rb"HTTP/1.1 (\d+)", said) == [status, b"200"]
+        assert said.endswith(b'"store":"reachable"}')
+    assert raw(server, (request + body) * 2 + last).count(b"HTTP/1.1 ") == 3
+    assert raw(server, b"CONNECT localhost:80 HTTP/1.1\r\nhost: localhost\r\n\r\n").startswith(b"HTTP/1.1 400 ")
+    websocket = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade, close\r\n\r\n"
+    assert raw(server, websocket).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_flood_of_faults_keeps_nobody_waiting(http: httpx2.Client, server: KaratServer) -> None:
+    keys = b",".join(b'"search_result_coun%d":1' % number for number in range(36_000))
+    started = time.monotonic()
+    slow = threading.Thread(
+        target=http.post, args=["/v1/confidence"], kwargs={"content": b'{"factors":{%s}}' % keys, "headers": JSON}
+    )
+    slow.start()
+    waits = []
+    while slow.is_alive():
+        asked = time.monotonic()
+        assert httpx2.get(f"{server.url}/", trust_env=False).status_code == 200
+        waits.append(time.monotonic() - asked)
+    slow.join()
+    assert max(waits) < 1
+    assert time.monotonic() - started < 5
 
 
 def test_a_gigabyte_that_says_so_is_refused_before_it_comes(http: httpx2.Client, server: KaratServer) -> None:
@@ -164,7 +212,7 @@ def test_who_reads_is_told_why_a_body_was_cut_off(http: httpx2.Client) -> None:
 
 
 def test_a_line_that_is_too_long_is_only_that(http: httpx2.Client) -> None:
-    fine = b'{"factors": {}}\n'
+    fine = b'{"factors": {"source_count": 2}}\n'
     answer = http.post(
         "/v1/confidence", content=fine + b"x" * 3_000_000 + b"\n" + fine + b"y" * 1_500_000, headers=NDJSON
     )
@@ -191,8 +239,44 @@ def test_a_slow_head_is_not_waited_for(http: httpx2.Client, server: KaratServer)
     assert time.monotonic() - started < 8
 
 
+@pytest.mark.parametrize("times", [1, 30])
+def test_an_empty_line_does_not_stop_the_clock(server: KaratServer, times: int) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as channel:
+        channel.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        time.sleep(0.2)
+        assert channel.recv(65536).startswith(b"HTTP/1.1 200 ")
+        started = time.monotonic()
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(times):
+                channel.sendall(b"\r\n")
+                time.sleep(0.1)
+            assert times == 1
+        assert rest(channel) == b""
+    assert time.monotonic() - started < 4
+
+
+def test_one_address_has_not_all_connections(server: KaratServer) -> None:
+    address = ("127.0.0.1", server.port)
+    held = [socket.create_connection(address, source_address=("127.0.0.2", 0)) for _ in range(MOST_OF_ONE)]
+    try:
+        with socket.create_connection(address, timeout=5, source_address=("127.0.0.2", 0)) as channel:
+            said = rest(channel)
+        assert said.startswith(b"HTTP/1.1 503 ")
+        assert json.loads(said.partition(b"\r\n\r\n")[2])["error"]["code"] == "RATE_LIMIT"
+        assert raw(server, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").startswith(
+            b"HTTP/1.1 200 "
+        )
+    finally:
+        for channel in held:
+            channel.close()
+    time.sleep(0.3)
+    with socket.create_connection(address, timeout=5, source_address=("127.0.0.2", 0)) as channel:
+        channel.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert rest(channel).startswith(b"HTTP/1.1 200 ")
+
+
 def test_requests_that_follow_closely_are_each_answered(http: httpx2.Client, server: KaratServer) -> None:
-    body = b'{"factors": {}}'
+    body = b'{"factors": {"source_count": 2}}'
     one = POST.replace(b"memory/add", b"confidence") + b"content-length: %d\r\n\r\n" % len(body) + body
     last = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
     said = raw(server, one * 5 + last)
@@ -225,27 +309,29 @@ def test_a_client_that_goes_away_harms_nobody(http: httpx2.Client, server: Karat
 
 def test_who_comes_too_often_waits(tmp_path: Path) -> None:
     with serving(tmp_path / "a.duckdb", "--rate", "5") as running, running.client() as http:
-        answers = [http.post("/v1/confidence", json={"factors": {}}) for _ in range(30)]
+        answers = [http.post("/v1/confidence", json={"factors": {"source_count": 2}}) for _ in range(30)]
         assert {answer.status_code for answer in answers} == {200, 429}
         late = next(answer for answer in answers if answer.status_code == 429)
         assert late.json()["error"]["code"] == "RATE_LIMIT"
         assert int(late.headers["retry-after"]) >= 1
 
 
-def test_too_many_at_once_are_turned_away(tmp_path: Path) -> None:
-    with serving(tmp_path / "a.duckdb", "--at-once", "2") as running:
-        held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(2)]
-        for channel in held:
-            channel.sendall(POST + b"content-length: 10\r\n\r\n{")
-        with running.client() as http:
-            time.sleep(0.3)
-            answer = http.get("/v1/policy")
-            assert (answer.status_code, answer.json()["error"]["code"]) == (503, "RATE_LIMIT")
-            assert http.get("/healthz").status_code == 200
+def test_who_only_begins_to_send_keeps_nobody_waiting(tmp_path: Path) -> None:
+    """Not with a token, whose body is awaited, nor without one, whose body is thrown away."""
+    store = tmp_path / "a.duckdb"
+    value, _ = token(store)
+    begun = POST + b"content-length: 10\r\n"
+    bearer = b"authorization: Bearer %s\r\n" % value.encode()
+    lines = POST.replace(b"application/json", b"application/x-ndjson") + b"content-length: 10\r\n"
+    with serving(store, "--at-once", "2") as running, running.client(value) as http:
+        for head in (begun, begun.replace(b"localhost", b"evil"), begun + bearer, lines + bearer):
+            held = [socket.create_connection(("127.0.0.1", running.port)) for _ in range(5)]
+            for channel in held:
+                channel.sendall(head + b"\r\n{")
+            time.sleep(0.2)
+            assert http.get("/v1/policy").status_code == 200
             for channel in held:
                 channel.close()
-            time.sleep(0.3)
-            assert http.get("/v1/policy").status_code == 200
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -296,9 +382,24 @@ def test_a_stop_in_mid_flight_loses_nothing(tmp_path: Path, number: int) -> None
 
 
 def test_a_port_that_is_taken_is_one_line(server: KaratServer, tmp_path: Path) -> None:
-    from tests.karatserver import start
-
     process = start(tmp_path / "a.duckdb", "--port", str(server.port))
     _, told = process.communicate(timeout=30)
     assert process.returncode == 2
     assert told.decode() == f"karat: 127.0.0.1:{server.port}: cannot listen there: Address already in use\n"
+
+
+def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.duckdb").write_bytes(b"no store at all" * 1000)
+    process = start(tmp_path / "a.duckdb", "--port", "0")
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert told.startswith(b"karat: ")
+    assert told.count(b"\n") == 1
+    assert b"serving" not in told
+
+
+def test_options_of_the_server_before_a_subcommand_are_not_lost(tmp_path: Path) -> None:
+    process = start(tmp_path / "a.duckdb", "token", "list")  # karat serve --store a.duckdb token list
+    _, told = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert b"--store before 'token' is for the server; put it last" in told

@@ -1,5 +1,6 @@
 """Who may come in: tokens of several tenants, projects and classes, good, bad, expired and revoked, on real servers."""
 
+import json
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ pytest.importorskip("uvicorn")
 from karat.memory import Memory
 from karat.serve.tokens import revoke
 from karat.store import Store
-from tests.karatserver import JSON, KaratServer, run_json, serving, start, token
+from tests.karatserver import JSON, NDJSON, KaratServer, run_json, serving, start, token
 
 NO_MODEL = {"embed": {"model": "none"}}
 
@@ -93,7 +94,9 @@ def test_without_a_good_token_nothing_opens(server: KaratServer, tokens: dict[st
                 assert answer.headers["www-authenticate"].startswith("Bearer")
                 assert answer.json()["error"]["code"] == "BOUNDARY_DENIED"
                 assert said is None or said[7:] == "" or said[7:] not in answer.text
-            assert http.post("/v1/confidence", json={"factors": {}}, headers=headers).status_code == 401
+            assert (
+                http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers=headers).status_code == 401
+            )
         for path in ("/healthz", "/openapi.json", "/"):
             assert http.get(path).status_code == 200
         assert http.get("/v1/policy", headers={"authorization": f"bearer {good}"}).status_code == 200
@@ -111,7 +114,7 @@ def test_a_tenant_sees_nothing_of_another(client: Any) -> None:
     assert other.get(f"/v1/memory/claims/{id_}").status_code == 404
     assert other.post("/v1/memory/vote", json={"claim": id_, "signal": "harmful"}).status_code == 404
     assert other.post("/v1/memory/forget", json={"claims": [id_]}).status_code == 404
-    decided = acme.post("/v1/decide", json={"action": "ship", "factors": {}}).json()["decision_id"]
+    decided = acme.post("/v1/decide", json={"action": "ship", "factors": {"source_count": 2}}).json()["decision_id"]
     assert acme.get(f"/v1/decisions/{decided}").status_code == 200
     assert other.get(f"/v1/decisions/{decided}").status_code == 404
     assert decided not in other.get("/v1/events").text
@@ -168,6 +171,38 @@ def test_a_revoked_token_opens_nothing_within_a_second(server: KaratServer, stor
     assert f'{{"token":"{id_}","change":"revoked"}}' in [payload for (payload,) in events]
 
 
+def test_a_stream_ends_with_its_token(server: KaratServer, store: Path) -> None:
+    value, id_ = token(store, tenant="acme")
+    time.sleep(1.1)
+    sent = 0
+
+    def lines() -> Iterator[bytes]:
+        nonlocal sent
+        for sent in range(40):
+            if sent == 3:
+                run_json(store, "revoke", id_)
+            yield b'{"factors": {"source_count": 2}}\n'
+            time.sleep(0.1)
+
+    with server.client(value) as http:
+        answer = http.post("/v1/confidence", content=lines(), headers=NDJSON)
+    *good, last = [json.loads(line) for line in answer.text.splitlines()]
+    assert 3 <= len(good) <= 3 + 15 + 1  # a second after the revocation, and some time to spare
+    assert all("confidence" in one for one in good)
+    assert last["error"] == {"code": "BOUNDARY_DENIED", "message": "this token opens nothing"}
+
+
+def test_a_stream_takes_its_turns(tmp_path: Path) -> None:
+    line = b'{"factors": {"source_count": 2}}\n'
+    with serving(tmp_path / "a.duckdb", "--rate", "0.5") as running, running.client() as http:
+        started = time.monotonic()
+        answer = http.post("/v1/confidence", content=line * 3, headers=NDJSON)
+        assert answer.text.count('"confidence":') == 3
+        assert (
+            time.monotonic() - started > 1
+        )  # the bucket holds one turn, for coming in; the next is there in two seconds
+
+
 def test_the_token_itself_is_kept_nowhere(server: KaratServer, store: Path, tokens: dict[str, str]) -> None:
     with server.client(tokens["acme"]) as http:
         http.post("/v1/confidence", content=b"{", headers=JSON)
@@ -217,6 +252,9 @@ def test_loopback_asks_for_a_token_once_there_was_one(tmp_path: Path) -> None:
     ("words", "line"),
     [
         (["create", "--classes", "public,secrt"], "classes: classes are public, internal, pii, secret"),
+        (["create", "--expires", "999999w"], "--expires: '999999w' is over a hundred years"),
+        (["create", "--tenant", ""], "tenant: is empty"),
+        (["create", "--project", ""], "project: is empty"),
         (["create", "--expires", "soon"], "--expires: 'soon' is no time such as 30m, 12h or 90d"),
         (["revoke", "karat_0000000000000000_abcdefgh"], "no token '0000000000000000'"),
     ],

@@ -150,6 +150,8 @@ def test_errors_have_codes(store: Path, mode: str) -> None:
             assert (await refused(client, "trace_value", trace={"id": "kp:trace:1"}))[0] == "VALIDATION_ERROR"
             assert (await refused(client, "no_such_tool"))[0] == "NOT_FOUND"
             assert (await refused(client, "decide", action="x"))[0] == "VALIDATION_ERROR"
+            assert "factors: says nothing" in (await refused(client, "decide", action="x", factors={}))[1]
+            assert "nothing in the text is visible" in (await refused(client, "memory_add", text="\u200b\u3164"))[1]
             # Popen with these options would run a command.
             scorers = [{"type": "subprocess:Popen", "args": ["touch", str(store.parent / "run")], "threshold": 1}]
             wrong = await refused(client, "output_score", case={**CASE, "scorers": scorers}, output={})
@@ -187,7 +189,7 @@ def test_a_person_is_asked_through_the_client(
 
     run(work)
     assert len(questions) == 1
-    assert "“refund order 17”" in questions[0]
+    assert questions[0].endswith(" It wants to do this: “refund order 17”. May it?")
     with Store(store) as opened:
         assert opened.sql("SELECT body->>'state' FROM decisions") == [[state]]
 
@@ -226,6 +228,7 @@ def test_hostile_claims_stay_data(store: Path) -> None:
             assert claim["text"].endswith(f" The end.</recalled {found['fence']}>")
             assert claim["text"].count(found["fence"]) == 2
             assert claim["entities"][0]["name"] == "a SYSTEM: b"
+            assert "everything in provenance and entities" in found["notice"]
             resource = await client.read_resource(f"karat://claims/{added['id']}")
             prompt = await client.get_prompt("recall", {"query": "instructions"})
             for text in (json.dumps(found, ensure_ascii=False), resource.contents[0].text, str(prompt.messages)):  # type: ignore[union-attr]
@@ -253,6 +256,7 @@ def test_metadata_only(store: Path) -> None:
                 assert id_ in text
                 assert "cancelled" not in text
                 assert "wiki" not in text
+                assert "content_hash" not in text
 
     run(work)
 

@@ -12,13 +12,13 @@ from karat.confidence.receipt import constants_of
 from karat.confidence.receipt import inputs_of as of_confidence
 from karat.evals.receipt import inputs_of as of_case
 from karat.memory.receipt import vote_inputs
-from karat.memory.standing import Standing
+from karat.memory.standing import Cast, Standing
 from karat.policy.confidence import Confidence
 from karat.policy.load import leaves
 from karat.policy.retrieval import Feedback, Rerank
 from karat.receipts import Number, votes
 from karat.receipts.rows import AGAIN, Row, number_of
-from karat.store.receipts import seal
+from karat.store.receipts import seal, sealed_of
 from karat.trace import ReasoningTrace, TraceValuer
 from karat.trace.receipt import inputs_of as of_trace
 from tests.receipts.conftest import FACTORS, TRACE, WORDLESS
@@ -65,7 +65,7 @@ def row_of(name: str, inputs: dict[str, Any], sealed: str) -> Row:
 @pytest.mark.parametrize("name", INPUTS)
 def test_every_input_of_every_formula(name: str) -> None:
     inputs = INPUTS[name]
-    sealed = seal(inputs)
+    sealed = seal(sealed_of(name, None, inputs))
     assert number_of(row_of(name, inputs, sealed)).status == "equal"
     tried = 0
     for path, value in leaves(inputs):
@@ -98,7 +98,7 @@ def test_every_input_of_a_vote() -> None:
     body["seal"] = seal(vote_inputs("helpful", at, body))
 
     def explained(body: dict[str, Any], signal: str = "helpful", at: datetime = at) -> list[Number]:
-        return votes.of_vote("fb_1", "clm_1", signal, at, json.dumps(body), None)
+        return votes.vote_numbers(Cast("fb_1", signal, 0.0, body), "clm_1", at, None)
 
     # Half of .8 is left after 30 days: .4 + .1.
     utility, confidence = explained(body)
@@ -119,4 +119,6 @@ def test_every_input_of_a_vote() -> None:
     for path, _ in leaves(body["after"]):
         for instead in ("text", None, [1]):
             assert {number.status for number in explained(put(body, f"after.{path}", instead))} == {"unknown"}
-    assert explained(body, signal="set")[0].reason == "it notes what was there or set by hand"
+    assert explained(body, signal="set")[0].differences[0].what == "input signal"
+    note = {"claim": "clm_1", "before": body["before"]}
+    assert explained(note, signal="set")[0].reason == "it notes what was there or set by hand"

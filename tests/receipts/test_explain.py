@@ -235,9 +235,14 @@ def test_what_is_of_another_project_or_a_shut_class_does_not_exist(shop: Shop) -
 def test_claims_of_a_session_are_left_out_where_another_one_asks(shop: Shop) -> None:
     with Memory(shop.path, policy=WORDLESS, session="s1") as memory:
         secret = memory.add("The zeppelin lands at noon", scope="session")
-        context = memory.activate("When does the zeppelin land?").active_context_id
-    assert secret in [number.about for number in shop.explain(context).numbers]
-    assert secret not in [number.about for number in shop.explain(context, session="s2").numbers]
+        alone = memory.activate("zeppelin").active_context_id
+        both = memory.activate("When does the harbor open at dawn, and the zeppelin land at noon?").active_context_id
+    assert {number.about for number in shop.explain(both).numbers} >= {secret, shop.voted}
+    others = shop.explain(both, session="s2")
+    assert (others.status, secret in [number.about for number in others.numbers]) == ("equal", False)
+    assert [number.about for number in shop.explain(alone).numbers] == [secret]
+    with pytest.raises(NotFoundError):
+        shop.explain(alone, session="s2")
 
 
 def test_forgetting_leaves_no_number_behind(shop: Shop) -> None:

@@ -11,6 +11,7 @@ pytest.importorskip("starlette")
 
 from pathlib import Path
 
+from karat.check import MOST_FAULTS, MOST_HINTS, problems
 from karat.errors import InputError
 from karat.serve import confidences, requests
 from karat.serve.desk import Desk, Settings
@@ -22,7 +23,7 @@ from karat.serve.http.limits import Buckets, Limits
 from karat.serve.http.metrics import BUCKETS, Metrics
 from karat.serve.http.openapi import document
 from karat.serve.http.refused import STATUS, RefusedError
-from karat.serve.tools import TOOLS, Tool
+from karat.serve.tools import TOOLS, Tool, checked
 from karat.store import Store
 from tests.test_house import loaded_by
 
@@ -43,7 +44,10 @@ SHARE = st.floats(0, 1)
         (b"karat.example.evil", None, False),
         (b"evil.example", b"http://evil.example", False),
         (b"localhost:x", None, False),
-        (b"[::1", None, True),  # names nobody else
+        (b"[::1", None, False),
+        (b"[::1].evil.example", None, False),
+        (b"[::1]x", None, False),
+        (b"[localhost]", None, False),
         (b"", None, False),
         (b"\xff", None, False),
     ],
@@ -169,6 +173,23 @@ def test_any_body_is_a_request_or_is_refused(tool: Tool, changes: list[tuple[flo
     except (RefusedError, InputError):
         return
     assert isinstance(request, tool.request)
+
+
+def test_of_a_flood_of_faults_a_part_is_told() -> None:
+    confidence = next(one for one in TOOLS if one.name == "confidence_score")
+    keys = {f"search_result_coun{number}": 1 for number in range(100_000)}
+    with pytest.raises(InputError) as caught:
+        checked(confidence, {"factors": keys})
+    assert "did you mean 'search_result_count'?" in str(caught.value)
+    assert sum("did you mean" in line for line in caught.value.lines) == MOST_HINTS
+    assert len(caught.value.lines) == MOST_FAULTS + 1
+    assert caught.value.lines[-1] == "there are more than 1,000 faults; the others are not told"
+    assert len(problems({"x" * 65: 1}, requests.Factors)) == 1
+
+
+def test_half_a_surrogate_pair_is_named() -> None:
+    with pytest.raises(RefusedError, match="half of a surrogate pair"):
+        Call(TOOLS[0], None, Limits())._request(b'{"query": "a\\ud800b"}')  # type: ignore[arg-type]
 
 
 def test_desks_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,7 @@ from karat.serve.http.app import App
 from karat.serve.http.desks import Desks
 from karat.serve.http.hosts import Hosts
 from karat.serve.http.limits import Limits
+from karat.serve.http.protocol import full
 from karat.serve.tools import TOOLS
 from karat.store import Store
 
@@ -46,6 +48,46 @@ def post(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., httpx
     return ask
 
 
+def test_too_many_at_once_are_turned_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait(*_: Any) -> Any:
+        begun.set()
+        go_on.wait(10)
+        raise errors.ConflictError("done")
+
+    monkeypatch.setattr(module, "TOOLS", (SEARCH._replace(run=wait),))
+
+    async def work() -> None:
+        with Store(tmp_path / "notes.duckdb") as store:
+            made = App(Desks(Settings(), store), Hosts(), Limits(at_once=1), must_have_token=False, dotted=False)
+            transport = httpx2.ASGITransport(app=made.asgi)
+            async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                first = asyncio.create_task(http.post(SEARCH.url, json={"query": "x"}))
+                await asyncio.to_thread(begun.wait, 10)
+                for late in (await http.post(SEARCH.url, json={"query": "x"}), await http.get("/v1/policy")):
+                    assert (late.status_code, late.json()["error"]["code"]) == (503, "RATE_LIMIT")
+                    assert late.headers["retry-after"] == "1"
+                assert (await http.get("/healthz")).status_code == 200
+                go_on.set()
+                assert (await first).status_code == 409
+                assert (await http.get("/v1/policy")).status_code == 200
+            made.work.close()
+
+    asyncio.run(work())
+
+
+def test_a_full_server_says_so_in_an_envelope() -> None:
+    async def ask() -> httpx2.Response:
+        transport = httpx2.ASGITransport(app=full)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return await http.get("/")
+
+    answer = asyncio.run(ask())
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "RATE_LIMIT")
+    assert answer.json()["request_id"] == answer.headers["x-request-id"]
+
+
 def raising(error: Exception) -> Callable[..., Any]:
     def run(*_: Any) -> Any:
         raise error
@@ -63,6 +105,7 @@ def raising(error: Exception) -> Callable[..., Any]:
         (errors.TookTooLongError("no"), 504, "TIMEOUT"),
         (errors.PolicyError("no"), 500, "POLICY_INVALID"),
         (errors.StoreError("no"), 500, "INTERNAL"),
+        (errors.StoreError("/var/lib/k/no"), 500, "INTERNAL"),
     ],
 )
 def test_each_error_has_its_status(

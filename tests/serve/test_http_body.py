@@ -1,6 +1,7 @@
 """Bodies: cut anywhere on the way, the same lines come out; too long and too slow is told."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,6 +56,17 @@ def test_lines_are_the_same_wherever_the_body_is_cut(parts: list[bytes]) -> None
     ]
     assert read_lines(Client(parts)) == expected
     assert read_lines(Client([*parts, b""])) == expected
+
+
+def test_a_long_line_in_small_parts_is_not_copied_each_time() -> None:
+    parts = [b"x" * 400] * 20_000
+
+    async def read() -> list[Line]:
+        return [line async for part in lines(Client(parts), Visit({}), Limits()) for line in part]
+
+    started = time.monotonic()
+    assert asyncio.run(read()) == [Line(1, b"".join(parts))]
+    assert time.monotonic() - started < 3
 
 
 def test_a_body_is_taken_whole() -> None:

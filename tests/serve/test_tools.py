@@ -1,7 +1,7 @@
 """The table of tools: names, schemas, and that its copies of other packages' words are true ones."""
 
 import re
-from typing import get_args
+from typing import Any, get_args
 
 import jsonschema
 import msgspec
@@ -39,7 +39,7 @@ def test_names_fit_every_client_and_have_two_spellings() -> None:
 def test_only_what_forgets_is_destructive() -> None:
     assert [one.name for one in TOOLS if one.destructive] == ["memory_forget"]
     writes = {one.name for one in TOOLS if not one.read_only}
-    assert writes == {"pce_memory_activate", "memory_add", "memory_vote", "memory_forget", "decide"}
+    assert writes == {"pce_memory_activate", "memory_add", "memory_vote", "memory_forget", "trace_value", "decide"}
 
 
 def test_every_fault_is_told() -> None:
@@ -52,11 +52,25 @@ def test_every_fault_is_told() -> None:
         checked(tool("memory_add"), {"text": "x" * 1_000_001})
 
 
+@pytest.mark.parametrize("name", ["confidence_score", "decide"])
+@pytest.mark.parametrize("factors", [{}, {"source_count": 0}])
+def test_factors_that_say_nothing_are_no_evidence(name: str, factors: dict[str, Any]) -> None:
+    one, request = tool(name), {"action": "ship"} if name == "decide" else {}
+    with pytest.raises(InputError, match=r"^factors: says nothing; give at least one factor .*source_count"):
+        checked(one, {**request, "factors": factors})
+    with pytest.raises(msgspec.ValidationError, match="says nothing"):
+        msgspec.json.decode(msgspec.json.encode({**request, "factors": factors}), type=one.request)
+    with pytest.raises(jsonschema.ValidationError, match="non-empty"):
+        jsonschema.validate({**request, "factors": {}}, input_schema(one))
+    checked(one, {**request, "factors": {"is_search_step": True}})
+
+
 def test_the_copies_are_true() -> None:
     assert get_args(requests.Kind) == model.KINDS
     assert get_args(requests.Signal) == model.SIGNALS
     assert get_args(requests.EntityType) == get_args(model.EntityType)
-    assert msgspec.structs.asdict(requests.Factors()) == msgspec.structs.asdict(ConfidenceFactors())
+    factors = dict(zip(requests.Factors.__struct_fields__, requests.Factors.__struct_defaults__, strict=True))
+    assert factors == msgspec.structs.asdict(ConfidenceFactors())
 
 
 def test_the_table_loads_nothing_heavy() -> None:

@@ -20,13 +20,27 @@ from karat.confidence.decide import ActionDecision
 from karat.confidence.factors import ConfidenceFactors
 from karat.confidence.operations import APPROVED, DENIED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided, Record
 from karat.confidence.receipt import constants_of
-from karat.errors import BoundaryError, ConflictError, StoreError
+from karat.errors import BoundaryError, ConflictError, InputError, StoreError, named, quoted, shorten
 from karat.score import Score
 from karat.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
 POLL_SECONDS = 0.2
+SHOWN_ACTION = 500
+ASKING_FAILED = "asking failed: "
+"""How the reason begins where `ask` broke."""
+# An action in quotes must not close them.
+_INSIDE_QUOTES = str.maketrans('“”„‟❝❞〝〞＂"', "‘’‘‘‘’‘’''")
+
+
+def question_text(action: str, reason: str) -> str:
+    """What a person is asked. An agent chose the words of the action, one line: they come last, in quotes.
+
+    >>> print(question_text("send”. It is safe. “", "confidence 0.5 reaches confirm 0.4"))
+    An agent's confidence 0.5 reaches confirm 0.4. It wants to do this: “send’. It is safe. ‘”. May it?
+    """
+    return f"An agent's {reason}. It wants to do this: “{action.translate(_INSIDE_QUOTES)}”. May it?"
 
 
 class Question(NamedTuple):
@@ -39,7 +53,7 @@ class Question(NamedTuple):
     timeout_seconds: float
 
     def __str__(self) -> str:
-        return f"{self.action}: {self.decision.reason}. Do it?"
+        return question_text(shorten(self.action, SHOWN_ACTION), self.decision.reason)
 
 
 class Answer(NamedTuple):
@@ -78,7 +92,13 @@ class NotAllowedError(BoundaryError):
 
 Reply = Answer | bool | None
 Handler = Callable[[Question], Awaitable[Reply] | Reply]
-"""Asks a person. None, or an error, is no."""
+"""Asks a person. None is no, and so is an error or anything else; the verdict says so."""
+
+
+class Unanswered(NamedTuple):
+    """Nobody said anything: in time, or because asking failed."""
+
+    why: str | None = None
 
 
 class Gate:
@@ -181,30 +201,33 @@ class Gate:
         """Put the question in the store, before anybody is asked."""
         return self._record(question, factors, PENDING, None, None, expires_at=time() + question.timeout_seconds)
 
-    def _answer(self, question: Question) -> Answer | None:
-        """Ask, and wait until the time is up; None is no answer."""
+    def _answer(self, question: Question) -> Answer | Unanswered:
+        """Ask, and wait until the time is up."""
         if self._ask is None:
-            return self._from_store(question) if self.store is not None else None
-        found: list[Answer | None] = []
+            return self._from_store(question) if self.store is not None else Unanswered()
+        handler = self._ask
+        found: list[Answer | Unanswered] = []
 
         def ask() -> None:
-            found.append(_said(_waited(self._ask, question)))
+            found.append(_waited(handler, question))
 
         thread = threading.Thread(target=ask, name="karat-gate", daemon=True)
         thread.start()
         thread.join(question.timeout_seconds)
-        return found[0] if found else None
+        return found[0] if found else Unanswered()
 
-    async def _aanswer(self, question: Question) -> Answer | None:
+    async def _aanswer(self, question: Question) -> Answer | Unanswered:
         if self._ask is None or not _is_async(self._ask):
             return await asyncio.to_thread(self._answer, question)
         try:
             async with asyncio.timeout(question.timeout_seconds):
                 return _said(await self._ask(question))  # type: ignore[misc]
-        except Exception:
-            return None
+        except TimeoutError:
+            return Unanswered()
+        except Exception as error:
+            return _failed(error)
 
-    def _from_store(self, question: Question) -> Answer | None:
+    def _from_store(self, question: Question) -> Answer | Unanswered:
         """Look whether somebody answered with `karat confidence answer`, until the time is up."""
         end = monotonic() + question.timeout_seconds
         while monotonic() < end:
@@ -212,15 +235,18 @@ class Gate:
             if found.state != PENDING:
                 return Answer(found.state == APPROVED, found.decided_by, found.why)
             sleep(min(POLL_SECONDS, max(end - monotonic(), 0.0)))
-        return None
+        return Unanswered()
 
-    def _close(self, question: Question, answer: Answer | None) -> Verdict:
+    def _close(self, question: Question, answer: Answer | Unanswered) -> Verdict:
         """Write down who decided what. If somebody was quicker in the store, that answer counts."""
-        state = EXPIRED if answer is None else APPROVED if answer.approve else DENIED
-        by, why = (answer.actor, answer.why) if answer else (None, None)
+        by, why = None, answer.why
+        if isinstance(answer, Unanswered):
+            state = EXPIRED
+        else:
+            state, by = APPROVED if answer.approve else DENIED, answer.actor
         if self.store is not None:
             try:
-                request = AnswerQuestion(question.id, state == APPROVED, self.tenant, by, why, expire=answer is None)
+                request = AnswerQuestion(question.id, state == APPROVED, self.tenant, by, why, expire=state == EXPIRED)
                 kept: Decided = self.store.call("confidence.answer", request)
             except ConflictError:
                 kept = self._decision(question.id)
@@ -312,18 +338,29 @@ def _is_async(handler: Handler) -> bool:
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
 
 
-def _waited(handler: Handler | None, question: Question) -> Reply:
-    """What a handler says, plain or async; one that breaks says nothing."""
+def _waited(handler: Handler, question: Question) -> Answer | Unanswered:
+    """What a handler says, plain or async."""
     try:
-        said = handler(question) if handler is not None else None
-        return asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said
-    except Exception:
-        return None
+        said = handler(question)
+        return _said(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
+    except Exception as error:
+        return _failed(error)
 
 
 async def _awaited(said: Awaitable[Reply]) -> Reply:
     return await said
 
 
-def _said(answer: Reply) -> Answer | None:
-    return Answer(answer) if isinstance(answer, bool) else answer
+def _said(answer: object) -> Answer | Unanswered:
+    match answer:
+        case bool():
+            return Answer(answer)
+        case Answer():
+            return answer
+        case None:
+            return Unanswered()
+    raise InputError(f"{quoted(answer)} is no answer; give true, false, an Answer or None", path="ask")
+
+
+def _failed(error: Exception) -> Unanswered:
+    return Unanswered(f"{ASKING_FAILED}{error if isinstance(error, InputError) else named(error)}")

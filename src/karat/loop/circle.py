@@ -22,14 +22,14 @@ from karat.confidence import (
     Question,
     Verdict,
 )
-from karat.confidence.gate import Handler
-from karat.errors import InputError, KaratError, quoted
+from karat.confidence.gate import ASKING_FAILED, Handler
+from karat.errors import InputError, KaratError, named, quoted
 from karat.loop.ending import Ending, trace_of, with_quality
 from karat.loop.evidence import Answered, agreement_of, factors_so_far, judged
 from karat.loop.notes import Notes
 from karat.loop.offers import claims_from_trace
 from karat.loop.report import Asked, Ballot, Report
-from karat.loop.steps import Steps, ToolCall, named
+from karat.loop.steps import Steps, ToolCall
 from karat.loop.surroundings import Kit, kit_for, policy_of, stored_layers
 from karat.memory import Claim, Memory, NewClaim, Recalled
 from karat.memory.ingest import Added
@@ -102,6 +102,7 @@ class Session:
         self._answered = Answered()
         self._ending: Ending = "unknown"
         self._why = ""
+        self._begun = False
 
     @property
     def trace_id(self) -> str:
@@ -114,6 +115,9 @@ class Session:
         return list(self._notes.texts)
 
     def __enter__(self) -> "Session":
+        if self._begun:
+            raise InputError("this session has begun already; make a new one for each task", path="session")
+        self._begun = True
         stored = self._notes.from_store("the store's policies are not applied", lambda: stored_layers(self.memory))
         self.policy = policy_of(self.memory, stored or ())
         kit = self._notes.tried("novelty and agreement are not measured", lambda: kit_for(self.policy))
@@ -138,6 +142,8 @@ class Session:
         self._notes.tried("no claims were offered", self._offer)
         if self._keep and self.offered:
             self._notes.from_store("what was offered is not kept", self.keep)
+        if self.context is not None:
+            self._notes.tried("it is not known whether the store is still there", self._look_for_store)
         if self._owns_memory:
             self._notes.tried("the store was not closed", self.memory.close)
 
@@ -202,6 +208,8 @@ class Session:
 
     def factors(self) -> ConfidenceFactors:
         """What is known so far: recalled claims, tool calls, sources, and what was judged of the answer."""
+        if not self._begun:
+            raise InputError("this session has not begun; use it in a 'with' block", path="session")
         texts = self._texts()
         agreement = agreement_of(texts, self.policy, self._kit.encoder, self._notes)
         return factors_so_far(self.recalled, self._steps.done(), texts, agreement, self._answered)
@@ -279,6 +287,8 @@ class Session:
 
     def _decided(self, action: str, verdict: Verdict) -> Verdict:
         self.asked.append(Asked(action, verdict))
+        if verdict.why.startswith(ASKING_FAILED):
+            self._notes.add(f"nobody was asked whether to {action}: {verdict.why}")
         if not verdict.decision.should_proceed:
             said = "yes" if verdict.allowed else "no"
             self._steps.add("observation", f"Asked whether to {action}: {said}, {verdict.why}")
@@ -315,6 +325,12 @@ class Session:
         signal: Signal = "helpful" if self._ending == "succeeded" else "harmful"
         voted = self.memory.vote(claim, signal, context=context, note=f"{self._ending} in {self.id}")
         self.votes.append(Ballot(signal, voted))
+
+    def _look_for_store(self) -> None:
+        """Who removes the file under its owner makes nothing fail: it writes on, into a file without a name."""
+        path = self.memory.store.path
+        if not path.exists():
+            self._notes.add(f"what was kept is lost: {path} was removed during the session")
 
     def _offer(self) -> None:
         """Claims from a trace that passes the gate."""

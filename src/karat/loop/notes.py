@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from karat.errors import KaratError, MissingExtraError, StoreError
-from karat.loop.steps import named
+from karat.errors import KaratError, MissingExtraError, StoreError, named
 
 R = TypeVar("R")
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from karat.errors import shorten
+from karat.errors import named, own_words, shorten
 from karat.trace import Step, Tool
 from karat.trace.model import StepType
 
@@ -101,16 +101,6 @@ def has_failed(step: Step) -> bool:
     return (step.output_summary or "").startswith(FAILED)
 
 
-def named(error: BaseException) -> str:
-    """An exception in one line.
-
-    >>> named(KeyError("order 17"))
-    "KeyError: 'order 17'"
-    """
-    said = shorten(str(error), 200)
-    return f"{type(error).__name__}: {said}" if said else type(error).__name__
-
-
 def as_text(value: Any) -> str:
     """What a tool gave, as one short text.
 
@@ -121,13 +111,13 @@ def as_text(value: Any) -> str:
     try:
         text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
     except Exception:
-        text = repr(value)
+        text = own_words(value)
     return shorten(text, LONGEST_SUMMARY)
 
 
 def _plain(value: Any) -> Any:
     """Plain data; what cannot become that, as it shows itself."""
     try:
-        return msgspec.to_builtins(value, enc_hook=repr)
+        return msgspec.to_builtins(value, enc_hook=own_words)
     except Exception:
         return shorten(value, LONGEST_SUMMARY)

@@ -30,6 +30,7 @@ CONTEXT_COLUMNS = {
     "expires_at": "TIMESTAMP",
     "policy_version": "VARCHAR",
     "provenance": "JSON",
+    "items": "INTEGER",
 }
 ITEM_COLUMNS = {
     "ac_id": "VARCHAR",
@@ -79,8 +80,9 @@ def activate(here: "Here", request: Ask) -> Recall:
     who = request.who
     actor = rules.redactor.redact(who.actor).text if who.actor else None
     provenance = {"at": written(now), "actor": actor, "request_id": here.id, "trace_id": who.trace_id}
+    id_ = new_id("ac")
     context = {
-        "id": new_id("ac"),
+        "id": id_,
         "tenant": who.tenant,
         "project": who.project,
         "session": who.session,
@@ -89,12 +91,13 @@ def activate(here: "Here", request: Ask) -> Recall:
         "expires_at": utc(expires),
         "policy_version": answer.policy_version,
         "provenance": msgspec.json.encode(provenance).decode(),
+        "items": len(answer.claims),
     }
     model = keeper(here).model(here) if answer.vector_level else None
-    receipts = [_receipt(one, answer, now, rules, who, model) for one in answer.claims]
+    receipts = [_receipt(one, id_, answer, now, rules, who, model) for one in answer.claims]
     items = [
         {
-            "ac_id": context["id"],
+            "ac_id": id_,
             "claim_id": claim.id,
             "rank": claim.rank,
             "score": claim.score_final.value,
@@ -107,11 +110,14 @@ def activate(here: "Here", request: Ask) -> Recall:
     return msgspec.structs.replace(answer, active_context_id=kept.id, expires_at=kept.expires_at)
 
 
-def _receipt(one: Recalled, answer: Recall, now: float, rules: Rules, who: Who, model: str | None) -> Receipt:
+def _receipt(
+    one: Recalled, context: str, answer: Recall, now: float, rules: Rules, who: Who, model: str | None
+) -> Receipt:
     return Receipt(
         name="score_final",
         value=one.score_final.value,
-        inputs=inputs_of(one, answer, now, rules.policy.retrieval),
+        # Its place is sealed with the rest: the context is as it was if every item has its number, and stands there.
+        inputs={**inputs_of(one, answer, now, rules.policy.retrieval), "context": context, "rank": one.rank},
         body=msgspec.to_builtins(one.score_final),
         policy_version=answer.policy_version,
         model=model,

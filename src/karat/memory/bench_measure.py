@@ -168,7 +168,7 @@ def _fallback_rate(memory: Memory, trace: str, hybrid: Level) -> float | None:
     # Events of searches are written a moment later: wait until no more come.
     while counts.get("search", 0) != seen and monotonic() < patience:
         seen = counts.get("search", 0)
-        sleep(0.02)
+        sleep(0.1)
         counts = {str(topic): int(n) for topic, n in memory.store.sql(count.format(trace))}
     return counts.get("search_fallback", 0) / counts["search"] if counts.get("search") else None
 

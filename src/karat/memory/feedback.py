@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from karat.check import in_order
-from karat.errors import ConflictError, InputError, NotFoundError
+from karat.errors import ConflictError, InputError, NotFoundError, shorten
 from karat.memory.boundary import Reach, reach_to_change
 from karat.memory.claims import among, as_json, reach_sql, utc
 from karat.memory.index import refresh
 from karat.memory.keeper import Rules, keeper
 from karat.memory.model import Name, Signal, Who
 from karat.memory.receipt import vote_inputs
-from karat.memory.standing import BASE, SET, Standing, history, replay
+from karat.memory.standing import BASE, SET, Standing, history, home, last_note, replay
 from karat.policy.retrieval import Feedback
 from karat.store.operations import insert_rows, reads, writes
 from karat.store.receipts import seal
@@ -91,11 +91,23 @@ def vote(here: "Here", request: Vote) -> Voted:
         raise InputError("'of' names what a duplicate repeats, and goes with that signal only", path="of")
     if request.of == request.claim:
         raise InputError(f"claim '{request.claim}' cannot be a duplicate of itself", path="of")
+    if request.context is not None:
+        _check_context(here, request.context, request.who)
     note, actor = (rules.redactor.redact(text).text if text else None for text in (request.note, request.who.actor))
     who = msgspec.structs.replace(request.who, actor=actor)
     request = msgspec.structs.replace(request, note=note, who=who, policy=b"")
     done: Voted = here.write("memory.count_vote", _Counted(request, within, rules.policy.retrieval.feedback, here.id))
     return done
+
+
+def _check_context(here: "Here", context: str, who: Who) -> None:
+    """A context may have expired, but must be of the caller's project: what is learned from its votes is."""
+    found = here.connection.execute(
+        "SELECT 1 FROM active_contexts WHERE id = ? AND tenant = ? AND project IS NOT DISTINCT FROM ?",
+        [context, who.tenant, who.project],
+    ).fetchone()
+    if found is None:
+        raise NotFoundError(f"no active context '{shorten(context)}' here")
 
 
 def _votable(who: Who, rules: Rules) -> Reach:
@@ -132,6 +144,7 @@ def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
     after = before.voted(vote.signal, now, policy)
     body: dict[str, Any] = {
         "claim": vote.claim,
+        "previous": last_note(connection, vote.claim),
         "before": before._asdict(),
         "policy": msgspec.to_builtins(policy),
         "after": after._asdict(),
@@ -189,7 +202,8 @@ def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback) ->
 def note_standing(here: "Here", claim: str, tenant: str, confidence: float | None = None) -> None:
     """Write down what a claim has now, so that undoing a vote finds its way back; and what somebody sets it to."""
     before = _kept(here.connection, claim)
-    body: dict[str, Any] = {"claim": claim, "before": before._asdict()}
+    previous = last_note(here.connection, claim)
+    body: dict[str, Any] = {"claim": claim, "previous": previous, "before": before._asdict()}
     if confidence is not None:
         body["confidence"] = confidence
     row = {
@@ -285,13 +299,14 @@ def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], p
         connection.execute("UPDATE relations SET target_id = ? WHERE id = ?", [claim, id_])
     for entity in moved["entities"]:
         connection.execute("DELETE FROM claim_entities WHERE claim_id = ? AND entity_id = ?", [into, entity])
-    # They may have been merged further since then, and count somewhere else now.
-    holders = _column(
-        connection, f"SELECT DISTINCT claim_id FROM feedbacks WHERE {among('id')}", as_json(moved["votes"])
-    )
-    for vote in moved["votes"]:
-        connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, vote])
-    for holder in holders:
+    # They may have been merged further since then, and count somewhere else now; or went back to a claim of their own.
+    votes = connection.execute(
+        f"SELECT id, claim_id, body->>'claim' FROM feedbacks WHERE {among('id')}", [as_json(moved["votes"])]
+    ).fetchall()
+    back = [(id_, holder) for id_, holder, voted in votes if home(connection, voted) in (claim, None)]
+    for id_, _ in back:
+        connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, id_])
+    for holder in {holder for _, holder in back}:
         _write_standing(here, holder, _replayed(connection, holder, policy))
     here.after_commit(lambda: _reindex(here, [claim, into]))
 

@@ -106,6 +106,11 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
     ]
     if merged:
         erase_rows(connection, merged)
+    connection.execute(
+        "UPDATE active_contexts SET items = items - gone.number FROM (SELECT ac_id, count(*) AS number FROM "
+        f"active_context_items WHERE {among('claim_id')} GROUP BY ac_id) AS gone WHERE gone.ac_id = active_contexts.id",
+        [values],
+    )
     for table, column in (
         ("claim_vectors", "claim_id"),
         ("claim_entities", "claim_id"),
@@ -130,7 +135,8 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
                 [said, instead, said],
             )
         connection.execute("DELETE FROM requests WHERE contains(response, ?)", [said])
-        connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
+        if said == id_:  # another may be a word that any input has, such as "rank"
+            connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
 
 
 def _mention(id_: str) -> tuple[str, str]:

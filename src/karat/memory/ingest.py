@@ -27,7 +27,7 @@ from karat.policy.boundary import CLASSES
 from karat.redact import Redactor
 from karat.store.operations import insert_rows, reads, writes
 from karat.store.tables import AddEvent, add_event, new_id
-from karat.text import Morphology, content_hash, normal_form, terms
+from karat.text import Morphology, content_hash, has_visible, normal_form, terms
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -114,8 +114,8 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     if claim.scope == "session" and who.session is None:
         raise InputError("a session claim needs a session", path="scope")
     text, boundary_class, redacted = clean(claim.text, claim.boundary_class, rules)
-    if not text.strip():
-        raise InputError("the text is empty", path="text")
+    if not has_visible(text):
+        raise InputError("the text is empty" if not text.strip() else "nothing in the text is visible", path="text")
     id_ = claim.id or new_id("clm")
     created = _moment(claim.created_at, "created_at") if claim.created_at else now
     updated = _moment(claim.updated_at, "updated_at") if claim.updated_at else None

@@ -16,6 +16,8 @@ from karat.score import Part, Rule, Score
 from karat.store.receipts import LostError
 
 FACTORS = ("utility", "confidence", "recency", "quality")
+MEASURED = ("text_rank", "vector_rank", "bm25", "cos", "score_div")
+"""Features that lead to others, or to the order, and follow from nothing that is kept."""
 
 
 def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> dict[str, Any]:
@@ -33,6 +35,7 @@ def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> d
         "quality": claim.quality if rerank.use_quality else None,
         "policy": {name: msgspec.to_builtins(getattr(rerank, name)) for name in FACTORS},
         "policy_version": answer.policy_version,
+        "measured": {name: getattr(one.features, name) for name in MEASURED},
     }
 
 
@@ -62,18 +65,25 @@ def gains_of(inputs: Mapping[str, Any]) -> Gains:
 
 
 def features_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The features that an active context keeps beside the score, as far as they follow from the inputs."""
+    """The features that an active context keeps beside the score."""
     gains = {name: gain for name, gain in gains_of(inputs)._asdict().items() if gain is not None}
     s_vec, s_text = inputs["s_vec"], inputs["s_text"]
-    return {"s_vec": s_vec, "s_text": s_text, "S": fuse(s_vec or 0.0, s_text or 0.0, inputs["weight"]), "g": gains}
+    fused = fuse(s_vec or 0.0, s_text or 0.0, inputs["weight"])
+    return {"s_vec": s_vec, "s_text": s_text, "S": fused, "g": gains, **inputs["measured"]}
 
 
-def vote_inputs(signal: str, at: datetime, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vote's outcome is made of: what it says and when, where the claim stood, and what votes did then."""
+def vote_inputs(signal: str, at: datetime | None, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a vote's outcome is made of: what it says and when, where the claim stood, and what votes did then.
+
+    Also which vote came before it: one that is gone leaves a gap.
+    """
+    if at is None or "before" not in body:
+        raise LostError("when it was cast, or where the claim stood then, is gone")
     if "policy" not in body:
         raise LostError("it was cast without the constants of its formula, as older versions of Karat did")
     micros = round(at.replace(tzinfo=UTC).timestamp() * 1_000_000)
-    return {"signal": signal, "at": micros, "before": body["before"], "policy": body["policy"]}
+    kept = {"before": body["before"], "policy": body["policy"], "previous": body.get("previous")}
+    return {"signal": signal, "at": micros, **kept}
 
 
 def vote_again(inputs: Mapping[str, Any]) -> Standing:

@@ -7,6 +7,7 @@ import msgspec
 
 from karat.memory.model import SECONDS_A_DAY, faded
 from karat.policy.retrieval import Change, Feedback
+from karat.store.receipts import read_object
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -75,6 +76,11 @@ class Cast(NamedTuple):
     body: Mapping[str, Any]
 
     @property
+    def is_note(self) -> bool:
+        """Whether it is no vote, and says what was there or set by hand."""
+        return self.signal in (BASE, SET) and "policy" not in self.body
+
+    @property
     def policy(self) -> Feedback | None:
         """What votes did when it was cast; older versions of Karat did not keep that."""
         return msgspec.convert(self.body["policy"], Feedback) if "policy" in self.body else None
@@ -95,8 +101,38 @@ def history(connection: "DuckDBPyConnection", claim: str) -> tuple[Standing | No
         "ORDER BY ts, rowid",
         [claim],
     ).fetchall()
-    casts = [Cast(id_, signal, at, msgspec.json.decode(body)) for id_, signal, at, body in rows]
-    return Standing.of(msgspec.json.decode(first[0])["before"]) if first else None, casts
+    casts = [Cast(id_, signal, at, read_object(body)) for id_, signal, at, body in rows]
+    return Standing.of(read_object(first[0])["before"]) if first else None, casts
+
+
+def last_note(connection: "DuckDBPyConnection", claim: str) -> str | None:
+    """The id of the vote or note that was the last about a claim."""
+    row = connection.execute(
+        "SELECT id FROM feedbacks WHERE claim_id = ? AND (body->>'claim') = ? ORDER BY ts DESC, rowid DESC LIMIT 1",
+        [claim, claim],
+    ).fetchone()
+    return row[0] if row else None
+
+
+def gaps(connection: "DuckDBPyConnection", claim: str) -> list[tuple[str, str]]:
+    """Votes and notes about a claim before which one is gone, each with the id of that."""
+    return connection.execute(
+        "WITH mine AS (SELECT id, body->>'previous' AS previous FROM feedbacks WHERE (body->>'claim') = ?) "
+        "SELECT id, previous FROM mine WHERE previous NOT IN (SELECT id FROM mine) ORDER BY id",
+        [claim],
+    ).fetchall()
+
+
+def home(connection: "DuckDBPyConnection", claim: str) -> str | None:
+    """Where the votes for a claim count: with the one that it was merged into, and that one, and so on."""
+    seen: set[str] = set()
+    while claim not in seen:
+        seen.add(claim)
+        row = connection.execute("SELECT merged_into FROM claims WHERE id = ?", [claim]).fetchone()
+        if row is None:
+            return None
+        claim = row[0] or claim
+    return claim
 
 
 def replay(start: Standing, casts: Iterable[Cast], otherwise: Feedback) -> Standing:

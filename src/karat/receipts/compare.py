@@ -6,14 +6,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from karat.errors import KaratError
+from karat.errors import KaratError, shorten
 from karat.score import Part, Score
 from karat.store.receipts import altered
 
 TOLERANCE = 1e-9
 Status = Literal["equal", "changed", "unknown"]
 # What a formula says to inputs that nobody would have given it.
-_UNFIT = (KaratError, msgspec.ValidationError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+UNFIT = (
+    *(KaratError, msgspec.ValidationError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    RecursionError,
+)
+DAMAGED = "what was kept of it is damaged"
+UNSEALED = "the marks of its inputs were not kept, as older versions of Karat did, or are gone"
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,15 +73,23 @@ def attempt(work: Callable[[], Any]) -> tuple[Any, str]:
     """What a formula gives, or why it gives nothing."""
     try:
         return work(), ""
-    except _UNFIT as error:
-        said = str(error) if isinstance(error, KaratError) else f"{type(error).__name__}: {error}"
-        return None, said.partition("\n")[0]
+    except UNFIT as error:
+        return None, why(error)
 
 
-def input_differences(inputs: Mapping[str, Any], seal: str | None) -> list[Difference]:
-    """Inputs that are not what was recorded. What an older version kept has no seal, and nothing to compare with."""
-    found = altered(inputs, seal) if seal else []
-    return [Difference(f"input {path}".rstrip(), _plain(value)) for path, value in found]
+def why(error: Exception) -> str:
+    """An error in plain words: Karat's own are, and those that name a place in the data help to find it."""
+    said = str(error).partition("\n")[0]
+    if isinstance(error, KaratError):
+        return said
+    return f"{DAMAGED}: {said}" if isinstance(error, msgspec.ValidationError) else DAMAGED
+
+
+def input_differences(inputs: Mapping[str, Any], seal: Any) -> tuple[list[Difference], str]:
+    """Inputs that are not what was recorded, or why that cannot be known."""
+    if not isinstance(seal, str) or not seal:
+        return [], UNSEALED
+    return [Difference(f"input {path}".rstrip(), _plain(value)) for path, value in altered(inputs, seal)], ""
 
 
 def score_differences(stored: Score, again: Score) -> Iterator[Difference]:
@@ -136,4 +149,4 @@ def _plain(value: Any) -> float | str | bool | None:
 
 
 def _shown(value: object) -> str:
-    return "nothing" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
+    return "nothing" if value is None else f"{value:.9g}" if isinstance(value, float) else shorten(str(value))

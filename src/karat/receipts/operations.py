@@ -1,7 +1,7 @@
 """From an id to numbers that are explained: what it names, whether the caller may see that, and what was kept of it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -14,10 +14,11 @@ from karat.memory.keeper import keeper
 from karat.memory.model import Name, Who
 from karat.policy.load import leaves
 from karat.receipts import votes
-from karat.receipts.compare import Difference, Number, Status, attempt, differs
+from karat.receipts.compare import UNFIT, Difference, Number, Status, attempt, differs, why
 from karat.receipts.rows import Row, Seen, kept, number_of
 from karat.store.operations import reads, writes
-from karat.store.receipts import Receipt, write_receipts
+from karat.store.receipts import Receipt, read_object, write_receipts
+from karat.store.schema import duckdb
 
 if TYPE_CHECKING:
     from karat.store import Here
@@ -79,7 +80,7 @@ def _explained(seen: Seen, id_: str | None) -> Explained:
     if id_ is None:
         return _said(*_last(seen))
     for kind, find in _ways(id_):
-        numbers = find(seen, id_)
+        numbers = _found(find, seen, id_)
         if numbers is not None:
             return _said(id_, kind, numbers)
     raise NotFoundError(
@@ -88,9 +89,17 @@ def _explained(seen: Seen, id_: str | None) -> Explained:
     )
 
 
+def _found(find: "Way", seen: Seen, id_: str) -> list[Number] | None:
+    """What a way leads to. A row may be damaged in ways that nobody thought of, and then cannot be known."""
+    try:
+        return find(seen, id_)
+    except (*UNFIT, duckdb().Error) as error:
+        return [Number(id=id_, name="number", status="unknown", value=None, reason=why(error))]
+
+
 def _said(id_: str, kind: str, numbers: list[Number]) -> Explained:
     found = {number.status for number in numbers}
-    worst: Status = "changed" if "changed" in found else "unknown" if "unknown" in found else "equal"
+    worst: Status = "changed" if "changed" in found else "equal" if found == {"equal"} else "unknown"
     return Explained(id_, kind, worst, numbers)
 
 
@@ -119,20 +128,20 @@ def _decision(seen: Seen, id_: str) -> list[Number] | None:
     if not found:
         return None
     score_id, level, body, at = found[0]
-    said = msgspec.json.decode(body).get("confidence")
+    said = read_object(body).get("confidence", "none")
     row = kept(seen, "id = ?", score_id)
     if row is None:
         return [_gone(id_, "confidence", said, at)]
     again, _ = attempt(lambda: of_confidence.level_of(row.made_of).value)
-    found_here = [*differs("confidence of the decision", said, row.value)]
+    found_here = [*row.not_about(id_), *differs("confidence of the decision", said, row.value)]
     found_here += differs("level of the decision", level, again) if again is not None else []
     return [number_of(row).but(found_here)]
 
 
 def _context(seen: Seen, id_: str) -> list[Number] | None:
-    """Of any session of the project: the claims of a session are left out where another one asks."""
+    """Of any session of the project: claims out of reach are left out, and a context of nothing else is not there."""
     context = seen.rows(
-        "SELECT policy_version, created_at::TEXT FROM active_contexts WHERE id = ? AND tenant = ? "
+        "SELECT policy_version, created_at::TEXT, items FROM active_contexts WHERE id = ? AND tenant = ? "
         "AND project IS NOT DISTINCT FROM ?",
         id_,
         seen.who.tenant,
@@ -140,35 +149,77 @@ def _context(seen: Seen, id_: str) -> list[Number] | None:
     )
     if not context:
         return None
-    version, at = context[0]
-    items = seen.rows(
-        "SELECT claim_id, score, features::TEXT, score_id FROM active_context_items WHERE ac_id = ? ORDER BY rank", id_
+    version, at, recorded = context[0]
+    items = [
+        Item(id_, version, *row)
+        for row in seen.rows(
+            "SELECT claim_id, rank, score, features::TEXT, score_id FROM active_context_items WHERE ac_id = ? "
+            "ORDER BY rank",
+            id_,
+        )
+    ]
+    within = [item for item in items if seen.claim(item.claim) is not None]
+    others = "SELECT 1 FROM active_context_items i JOIN claims c ON c.id = i.claim_id WHERE i.ac_id = ? LIMIT 1"
+    if not within and seen.rows(others, id_):
+        return None
+    return [*(_item(seen, item, at) for item in within), *_count(seen, id_, recorded, at)]
+
+
+class Item(NamedTuple):
+    """A claim as it stands in an active context."""
+
+    context: str
+    policy_version: str | None
+    claim: str
+    rank: int | None
+    score: float | None
+    features: str | None
+    score_id: str | None
+
+
+def _count(seen: Seen, id_: str, recorded: int | None, at: str | None) -> list[Number]:
+    """Whether as many claims are there as were kept and not forgotten, each with its own number.
+
+    All count, also those out of reach. If it is so, there is nothing to say.
+    """
+    ((found,),) = seen.rows(
+        "SELECT count(*) FROM active_context_items i JOIN claims c ON c.id = i.claim_id "
+        "JOIN scores s ON s.id = i.score_id AND s.subject = i.claim_id WHERE i.ac_id = ?",
+        id_,
     )
-    return [_item(seen, item, version, at) for item in items if seen.claim(item[0]) is not None]
+    if found == recorded:
+        return []
+    if recorded is None:
+        return [_gone(id_, "claims", None, at)]
+    difference = Difference("claims with their own number", found, recorded)
+    return [Number(id=id_, name="claims", status="changed", value=found, differences=[difference], at=at or "")]
 
 
-def _item(seen: Seen, item: Sequence[Any], version: str, at: str) -> Number:
+def _item(seen: Seen, item: Item, at: str | None) -> Number:
     """A claim of an active context: what stands with it there is what its number says."""
-    claim, score, features, score_id = item
-    row = kept(seen, "id = ?", score_id) if score_id else None
+    row = kept(seen, "id = ?", item.score_id) if item.score_id else None
     if row is None:
-        return _gone(claim, "score_final", score, at)
-    number = number_of(row)
-    return number.but(list(_item_differences(score, msgspec.json.decode(features) or {}, version, row)))
+        return _gone(item.claim, "score_final", item.score, at)
+    return number_of(row).but(list(_item_differences(item, row)))
 
 
-def _item_differences(score: float, features: dict[str, Any], version: str, row: Row) -> Iterator[Difference]:
-    yield from differs("score in the context", score, row.value)
-    yield from differs("policy_version of the context", version, row.policy_version)
-    again, _ = attempt(lambda: dict(leaves(of_recall.features_of(row.made_of))))
-    stored = dict(leaves(features))
-    for name, value in (again or {}).items():
-        yield from differs(f"feature {name}", stored.get(name), value)
+def _item_differences(item: Item, row: Row) -> Iterator[Difference]:
+    made_of = row.made_of
+    yield from row.not_about(item.claim)
+    yield from differs("context of its number", made_of.get("context"), item.context)
+    yield from differs("rank in the context", item.rank, made_of.get("rank"))
+    yield from differs("score in the context", item.score, row.value)
+    yield from differs("policy_version of the context", item.policy_version, row.policy_version)
+    again, _ = attempt(lambda: dict(leaves(of_recall.features_of(made_of))))
+    stored = dict(leaves(read_object(item.features)))
+    for name in stored | again if again is not None else ():
+        yield from differs(f"feature {name}", stored.get(name), again.get(name))
 
 
-def _gone(id_: str, name: str, value: float | None, at: str) -> Number:
+def _gone(id_: str, name: str, value: Any, at: str | None) -> Number:
     reason = "what it was made of was not kept, as older versions of Karat did, or is gone"
-    return Number(id=id_, name=name, status="unknown", value=value, reason=reason, at=at)
+    value = value if isinstance(value, (int, float)) else None
+    return Number(id=id_, name=name, status="unknown", value=value, reason=reason, at=at or "")
 
 
 def _claim(seen: Seen, id_: str) -> list[Number] | None:
@@ -182,7 +233,7 @@ def _vote(seen: Seen, id_: str) -> list[Number] | None:
         id_,
         seen.who.tenant,
     )
-    return None if not rows or seen.claim(rows[0][0]) is None else votes.of_vote(id_, *rows[0])
+    return None if not rows or seen.claim(rows[0][0]) is None else votes.of_vote(seen.here.connection, id_, rows[0])
 
 
 Way = Callable[[Seen, str], "list[Number] | None"]

@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from karat.confidence import receipt as of_confidence
+from karat.errors import shorten
 from karat.evals import receipt as of_case
 from karat.memory import receipt as of_recall
 from karat.memory.model import Who
-from karat.receipts.compare import Number, attempt, differs, input_differences, score_differences, status_of
+from karat.receipts.compare import (
+    Difference,
+    Number,
+    attempt,
+    differs,
+    input_differences,
+    score_differences,
+    status_of,
+)
 from karat.score import Score
+from karat.store.receipts import LostError, read_object, sealed_of
 from karat.trace import receipt as of_trace
 
 if TYPE_CHECKING:
@@ -50,11 +60,11 @@ class Row(NamedTuple):
     """A number as it is kept."""
 
     id: str
-    at: str
-    name: str
+    at: str | None
+    name: str | None
     value: float | None
-    inputs: str
-    policy_version: str
+    inputs: str | None
+    policy_version: str | None
     body: str | None
     about: str | None
     seal: str | None
@@ -62,15 +72,19 @@ class Row(NamedTuple):
     @property
     def made_of(self) -> dict[str, Any]:
         """Its inputs."""
-        found = msgspec.json.decode(self.inputs)
-        return found if isinstance(found, dict) else {}
+        return read_object(self.inputs)
+
+    def not_about(self, id_: str) -> list[Difference]:
+        """Whether it is a number of something else. Older versions did not keep that, nor a seal."""
+        return list(differs("what its number is about", self.about, id_)) if self.about or self.seal else []
 
 
 def kept(seen: Seen, condition: str, *values: Any) -> Row | None:
     """The newest number that a condition is true of, and that is this caller's."""
     rows = seen.rows(
         "SELECT id, ts::TEXT, name, value, inputs::TEXT, policy_version, body::TEXT, subject, seal FROM scores "  # noqa: S608
-        f"WHERE {condition} AND tenant = ? AND (project IS NULL OR project = ?) ORDER BY ts DESC, rowid DESC LIMIT 1",
+        f"WHERE {condition} AND id IS NOT NULL AND tenant = ? AND (project IS NULL OR project = ?) "
+        "ORDER BY ts DESC, rowid DESC LIMIT 1",
         *values,
         seen.who.tenant,
         seen.who.project,
@@ -82,27 +96,38 @@ def kept(seen: Seen, condition: str, *values: Any) -> Row | None:
 
 def number_of(row: Row) -> Number:
     """A number made again from its inputs, and compared with what was kept."""
-    inputs = row.made_of
-    stored, _ = attempt(lambda: msgspec.json.decode(row.body or "null", type=Score))
+    name, inputs = row.name or "", row.made_of
+    stored, _ = attempt(lambda: msgspec.convert(read_object(row.body), Score))
     # As plain data and back: what a formula makes of a list or a text in place of a number is no score.
-    again, reason = attempt(lambda: msgspec.convert(AGAIN[row.name](inputs).to_dict(), Score))
-    differences = input_differences(inputs, row.seal)
+    again, reason = attempt(lambda: msgspec.convert(_again(name, inputs).to_dict(), Score))
+    differences, unsealed = input_differences(sealed_of(name, row.about, inputs), row.seal)
     if again is not None:
         differences += differs("value", row.value, again.value)
         differences += differs("policy_version", row.policy_version, again.policy)
-        differences += score_differences(stored, again) if stored is not None else []
+        if stored is not None:
+            differences += score_differences(stored, again)
+        else:
+            differences.append(Difference("how it came about", None, again.value))
+    reason = reason or unsealed
     shown: Score | None = stored if stored is not None else again
+    explanation, _ = attempt(lambda: shown.explain() if shown is not None else "")
     return Number(
         id=row.id,
-        name=row.name,
+        name=name,
         status=status_of(differences, reason),
         value=row.value,
         recomputed=None if again is None else again.value,
         differences=differences,
         reason=reason,
         about=row.about,
-        at=row.at,
-        policy_version=row.policy_version,
-        explanation="" if shown is None else shown.explain(),
+        at=row.at or "",
+        policy_version=row.policy_version or "",
+        explanation=explanation or "",
         breakdown=None if shown is None else shown.to_dict(),
     )
+
+
+def _again(name: str, inputs: dict[str, Any]) -> Score:
+    if name not in AGAIN:
+        raise LostError(f"no formula makes a '{shorten(name)}'")
+    return AGAIN[name](inputs)

@@ -7,29 +7,43 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from karat.memory.claims import utc
+from karat.memory.forget import FORGOTTEN
 from karat.memory.receipt import vote_again, vote_inputs
-from karat.memory.standing import BASE, SET, Cast, Standing, history, replay
+from karat.memory.standing import BASE, Cast, Standing, gaps, history, home, replay
 from karat.policy.retrieval import Feedback
-from karat.receipts.compare import Difference, Number, attempt, differs, input_differences, status_of
+from karat.receipts.compare import DAMAGED, Difference, Number, attempt, differs, input_differences, status_of
+from karat.store.receipts import read_object
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 NAMES = ("utility", "confidence")
+MOVING = ("helpful", "harmful", "outdated")
+"""Votes that go along when their claim is merged."""
 
 
 def of_claim(connection: "DuckDBPyConnection", claim: str, kept: Sequence[Any]) -> list[Number]:
     """A claim's numbers as the table has them, and as its votes make them."""
-    stored, at = Standing(*kept[:3]), kept[3]
+    stored, at = Standing(*kept[:3]), kept[3] or ""
     found, problem = attempt(lambda: _counting(connection, claim))
     if problem:
         return _numbers(claim, stored, None, [], problem, at, "")
     start, casts = found
+    differences = [
+        *(Difference(f"vote before {id_}", None, gone) for id_, gone in gaps(connection, claim)),
+        *(one for cast in casts for one in _elsewhere(connection, claim, cast)),
+    ]
     if start is None:
-        return _numbers(claim, stored, None, [], "nobody voted: it is as it was given", at, "")
-    differences = [one for cast in casts for one in _cast_differences(cast)]
+        reason = DAMAGED if casts else "nobody voted: it is as it was given"
+        return _numbers(claim, stored, None, differences, reason, at, "")
     again, problem = attempt(lambda: _again(start, casts))
-    if again is not None:
+    for cast in casts:
+        altered, unsealed = _cast_differences(cast)
+        differences += altered
+        problem = problem or unsealed
+    if again is not None and stored.utility_at is None:
+        differences += differs("utility_at", None, again.utility_at)
+    elif again is not None and stored.utility is not None:
         # Either may have been written later than the other, and what is left of utility by then is compared.
         moment = max(stored.utility_at, again.utility_at)
         policy = next((cast.policy for cast in reversed(casts) if cast.policy), Feedback())
@@ -48,24 +62,34 @@ def _counting(connection: "DuckDBPyConnection", claim: str) -> tuple[Standing | 
 
 
 def _again(start: Standing, casts: Sequence[Cast]) -> Standing:
-    for cast in filter(_votes, casts):
-        vote_inputs(cast.signal, utc(cast.at), cast.body)  # LostError, if it has not all that it takes
+    for cast in casts:
+        if not cast.is_note:
+            vote_inputs(cast.signal, utc(cast.at), cast.body)  # LostError, if it has not all that it takes
     return replay(start, casts, Feedback())
 
 
-def of_vote(id_: str, claim: str, signal: str, at: datetime, body_text: str, undone_at: str | None) -> list[Number]:
-    """What one vote made of its claim."""
-    body = msgspec.json.decode(body_text)
-    stored, reason = attempt(lambda: Standing.of(body.get("after", body["before"])))
-    if signal in (BASE, SET):
-        reason = "it notes what was there or set by hand"
-    if reason:
-        return _numbers(id_, stored, None, [], reason, at.isoformat(" "), "")
-    inputs, reason = attempt(lambda: vote_inputs(signal, at, body))
-    again, problem = attempt(lambda: vote_again(inputs)) if not reason else (None, reason)
-    differences = input_differences(inputs, body.get("seal")) if inputs else []
+def of_vote(connection: "DuckDBPyConnection", id_: str, row: Sequence[Any]) -> list[Number]:
+    """What one vote made of its claim: a row of claim, signal, time, body, and when it was taken back."""
+    claim, signal, at, body_text, undone_at = row
+    cast = Cast(id_, signal, 0.0, read_object(body_text))
+    numbers = vote_numbers(cast, claim, at, undone_at)
+    found = _elsewhere(connection, claim, cast)
+    return [number.but(found) for number in numbers]
+
+
+def vote_numbers(cast: Cast, claim: str, at: datetime | None, undone_at: str | None) -> list[Number]:
+    """What the vote made of its claim, by what was kept with it."""
+    body, shown = cast.body, "" if at is None else at.isoformat(" ")
+    stored, damaged = attempt(lambda: Standing.of(body.get("after", body["before"])))
+    if cast.is_note:
+        return _numbers(cast.id, stored, None, [], "it notes what was there or set by hand", shown, "")
+    inputs, lost = attempt(lambda: vote_inputs(cast.signal, at, body))
+    if lost or damaged:
+        return _numbers(cast.id, stored, None, [], lost or damaged, shown, "")
+    again, problem = attempt(lambda: vote_again(inputs))
+    differences, unsealed = input_differences(inputs, body.get("seal"))
     story = f"claim {claim}" + (f"; taken back at {undone_at}" if undone_at else "")
-    return _numbers(id_, stored, again, differences, problem, at.isoformat(" "), story)
+    return _numbers(cast.id, stored, again, differences, problem or unsealed, shown, story)
 
 
 def _numbers(
@@ -97,16 +121,23 @@ def _numbers(
     return numbers
 
 
-def _votes(cast: Cast) -> bool:
-    return cast.signal not in (BASE, SET)
-
-
-def _cast_differences(cast: Cast) -> list[Difference]:
-    if not _votes(cast):
+def _elsewhere(connection: "DuckDBPyConnection", claim: str, cast: Cast) -> list[Difference]:
+    """Whether a vote counts for another claim than the one that it was cast for, or that this was merged into."""
+    voted = cast.body.get("claim")
+    if not isinstance(voted, str) or voted == FORGOTTEN:  # a duplicate was forgotten, and its votes still count
         return []
-    inputs, _ = attempt(lambda: vote_inputs(cast.signal, utc(cast.at), cast.body))
-    found = input_differences(inputs, cast.body.get("seal")) if inputs else []
-    return [msgspec.structs.replace(one, what=f"{one.what} of vote {cast.id}") for one in found]
+    place = home(connection, voted) if cast.signal in MOVING else voted
+    return list(differs(f"claim of vote {cast.id}", claim, place))
+
+
+def _cast_differences(cast: Cast) -> tuple[list[Difference], str]:
+    if cast.is_note:
+        return [], ""
+    inputs, lost = attempt(lambda: vote_inputs(cast.signal, utc(cast.at), cast.body))
+    if lost:
+        return [], lost
+    found, unsealed = input_differences(inputs, cast.body.get("seal"))
+    return [msgspec.structs.replace(one, what=f"{one.what} of vote {cast.id}") for one in found], unsealed
 
 
 def _story(start: Standing, casts: Sequence[Cast]) -> str:

@@ -130,6 +130,8 @@ class Desk:
         claim = self._memory(asked).get(id_)
         fence = Fence(_texts(claim))
         said = msgspec.to_builtins(claim) | self._shown(claim, fence)
+        if self.settings.metadata_only:
+            del said["content_hash"]  # it would tell whoever guesses the text that the guess is right
         said = {name: value for name, value in said.items() if value is not None}
         return said | {"fence": fence.code, "notice": fence.notice, **self._envelope(asked, "retrieval")}
 
@@ -310,7 +312,7 @@ class Desk:
             return {"text": None, "provenance": {"at": claim.provenance.at}, "entities": []}
         provenance = claim.provenance
         origin = {
-            "at": provenance.at,
+            "at": one_line(provenance.at) if provenance.at else None,
             "actor": one_line(provenance.actor) if provenance.actor else None,
             "source": one_line(provenance.source) if provenance.source else None,
             "note": fence.around(provenance.note) if provenance.note else None,

@@ -17,6 +17,7 @@ CODES = (
 )
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _TRACE_ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
+_FOLDERS = re.compile(r"(?<![\w.:/])~?/(?:[^/\s:'\"]+/)*(?=\S)")
 log = logging.getLogger("karat.serve")
 
 
@@ -60,5 +61,7 @@ def failure(error: BaseException, asked: Caller) -> dict[str, Any]:
     else:
         log.error("request %s failed", asked.request_id, exc_info=error)
         code, message = "INTERNAL", f"something broke inside Karat; its log has request {asked.request_id}"
+    if code in ("INTERNAL", "POLICY_INVALID"):
+        message = _FOLDERS.sub("", message)  # the log has them; where files lie is nothing to a caller
     problem = {"code": code, "message": clean(message)}
     return {"error": problem, "request_id": asked.request_id, "trace_id": asked.trace_id}

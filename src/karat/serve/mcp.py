@@ -49,6 +49,14 @@ class Door:
         """Whose request it is: over stdio there is one client, and one desk."""
         return self._desk
 
+    async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
+        """Work in a thread, at most so long. What is late is left alone: it may still write what it has begun."""
+        try:
+            with anyio.fail_after(seconds):
+                return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        except TimeoutError:
+            raise TimeoutError(f"{name} took over {seconds:g} s") from None
+
     def server(self) -> Server[Any]:
         """A server to run over stdio, or to mount as streamable HTTP."""
         server: Server[Any] = Server(
@@ -109,9 +117,12 @@ class Door:
         asked = _caller(ctx)
         try:
             found = tool(params.name)
-            request = checked(found, params.arguments or {})
+            # What does not fit may take a while to explain, and others are not to wait for that.
+            request = await self.within(OTHER_SECONDS, found.name, partial(checked, found, params.arguments or {}))
             if found.run is not None:
-                answer = await _within(found.seconds, found.name, partial(found.run, self.desk(ctx), request, asked))
+                answer = await self.within(
+                    found.seconds, found.name, partial(found.run, self.desk(ctx), request, asked)
+                )
             else:
                 answer = await self._decide(ctx, params, request, asked)
             if isinstance(answer, types.InputRequiredResult):
@@ -125,7 +136,7 @@ class Door:
     ) -> Any:
         """Decide; where a person must, ask through the client if it can, else give the question back."""
         desk = self.desk(ctx)
-        do = partial(_within, OTHER_SECONDS, "decide")
+        do = partial(self.within, OTHER_SECONDS, "decide")
         if request.decision is not None and request.action is None and request.factors is None:
             return await do(partial(desk.decided, request.decision, asked))
         id_ = person.decision_of(params)
@@ -166,7 +177,7 @@ class Door:
         asked = _caller(ctx)
         uri = str(params.uri)
         try:
-            data = await _within(SEARCH_SECONDS, "reading", partial(_read, self.desk(ctx), uri, asked))
+            data = await self.within(SEARCH_SECONDS, "reading", partial(_read, self.desk(ctx), uri, asked))
         except Exception as error:
             _refuse(error, asked)
         text = msgspec.json.encode(data, enc_hook=str).decode()
@@ -194,7 +205,7 @@ class Door:
         asked = _caller(ctx)
         try:
             one = prompts.prompt(params.name, params.arguments or {})
-            text = await _within(
+            text = await self.within(
                 SEARCH_SECONDS, params.name, partial(one.text, self.desk(ctx), params.arguments or {}, asked)
             )
         except Exception as error:
@@ -216,15 +227,6 @@ def _read(desk: Desk, uri: str, asked: Caller) -> Any:
 def _caller(ctx: Context) -> Caller:
     known = ctx.session.client_params
     return caller(ctx.meta, one_line(known.client_info.name) if known is not None else None)
-
-
-async def _within(seconds: float, name: str, work: Callable[[], R]) -> R:
-    """Work in a thread, at most so long. What is late is left alone: it may still write what it has begun."""
-    try:
-        with anyio.fail_after(seconds):
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-    except TimeoutError:
-        raise TimeoutError(f"{name} took over {seconds:g} s") from None
 
 
 def _result(data: dict[str, Any]) -> types.CallToolResult:

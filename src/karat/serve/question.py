@@ -5,13 +5,12 @@ from typing import Any
 
 import msgspec
 
+from karat.confidence import gate
 from karat.confidence.operations import APPROVED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided
 from karat.errors import ConflictError
 from karat.serve import answers
 from karat.serve.fence import clean, one_line
 from karat.store import Store
-
-SHOWN_ACTION = 500
 
 
 def close(store: Store, tenant: str, id_: str, *, approve: bool, actor: str, why: str | None, expire: bool) -> None:
@@ -30,8 +29,8 @@ def look_up(store: Store, tenant: str, id_: str) -> Decided:
 
 
 def question_text(found: Decided) -> str:
-    """What a person is asked. An agent chose the words of the action, so they stand in quotes, on one line."""
-    return f"An agent wants to do this: “{one_line(found.action, SHOWN_ACTION)}”. Its {found.reason}. May it?"
+    """What a person is asked about a decision that waits."""
+    return gate.question_text(one_line(found.action, gate.SHOWN_ACTION), found.reason)
 
 
 def as_answer(found: Decided, **envelope: str) -> answers.Decision:

@@ -126,11 +126,21 @@ class Factors(_Request, frozen=True, kw_only=True):
     query_coverage: Annotated[float, Meta(ge=0, le=1, description="How much of what was asked is answered.")] = 0.0
     is_search_step: bool = False
 
+    def __post_init__(self) -> None:
+        # The formula takes silence for the default, which may be enough to go on: at a door that is no evidence.
+        if msgspec.structs.astuple(self) == self.__struct_defaults__:
+            raise ValueError(
+                "says nothing; give at least one factor that is known, such as source_count or llm_self_confidence"
+            )
+
+
+NOT_EMPTY = Meta(extra_json_schema={"minProperties": 1})
+
 
 class Confidence(_Request, frozen=True, kw_only=True):
     """What the confidence rests on."""
 
-    factors: Factors
+    factors: Annotated[Factors, NOT_EMPTY]
     breakdown: bool = False
 
 
@@ -138,7 +148,7 @@ class Decide(_Request, frozen=True, kw_only=True):
     """An action to decide about, or a decision to look at."""
 
     action: Annotated[str, Meta(min_length=1, max_length=2000, description="What you want to do.")] | None = None
-    factors: Factors | None = None
+    factors: Annotated[Factors | None, NOT_EMPTY] = None
     decision: Annotated[Id, Meta(description="Instead of both: an earlier decision_id, to see the answer.")] | None = (
         None
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from karat.errors import InputError, MissingExtraError, printable
 from karat.policy.boundary import CLASSES, BoundaryClass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 LIMITS = Limits()
 PORT = 8321
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+LONGEST_SECONDS = 100 * 365 * 86400
 _PARTS = ("starlette", "uvicorn", "httptools", "mcp", "mcp_types", "anyio")
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
 
@@ -100,6 +102,7 @@ def serve(
       karat serve --host 0.0.0.0 --allow-host karat.example
     """
     if ctx.invoked_subcommand is not None:
+        _check_nothing_lost(ctx)
         return
     try:
         from karat.serve.http import run
@@ -113,12 +116,14 @@ def serve(
     from karat.serve.http.desks import Desks
     from karat.serve.http.hosts import Hosts
     from karat.store import Store
+    from karat.store.tables import Nothing
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="karat serve: %(message)s")
     load_policy(policy_file)  # a policy that does not fit is better told now than to the first caller
     limits = Limits(max_body, body_seconds, rate, at_once, stop_seconds)
     settings = Settings(store_file, tenant, project, session, policy_file, metadata_only)
     with Store(store_file) as store, run.listen(host, port) as listener:
+        store.call("store.info", Nothing())  # a store that cannot be opened is better told now, too
         others_can_come = not run.is_loopback(listener)
         if others_can_come:
             _check_token_there(store, host)
@@ -137,6 +142,14 @@ def serve(
             _tell(f"serving {told['url']}, store {store.path}, tenant {tenant}, project {project}")
 
         run.run(app, listener, limits, ready)
+
+
+def _check_nothing_lost(ctx: click.Context) -> None:
+    """Options of the server mean nothing to a subcommand; who gives one means its own option of that name."""
+    for parameter in ctx.command.params:
+        if ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE:
+            name = parameter.opts[0]
+            raise click.UsageError(f"{name} before '{ctx.invoked_subcommand}' is for the server; put it last", ctx)
 
 
 def _check_token_there(store: "Store", host: str) -> None:
@@ -255,7 +268,10 @@ def _seconds(text: str | None) -> float | None:
     found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
     if found is None or found[1].strip("0") == "":
         raise InputError(f"'{text}' is no time such as 30m, 12h or 90d", path="--expires")
-    return float(found[1]) * _SECONDS[found[2]]
+    seconds = float(found[1]) * _SECONDS[found[2]]
+    if seconds > LONGEST_SECONDS:
+        raise InputError(f"'{text}' is over a hundred years; leave it out for a token without an end", path="--expires")
+    return seconds
 
 
 def _for(token: "Token") -> str:

@@ -49,6 +49,9 @@ def create(
     unknown = [name for name in classes if name not in CLASSES]
     if unknown or not classes:
         raise InputError(f"classes are {', '.join(CLASSES)}; at least one is needed", path="classes")
+    for path, name in (("tenant", tenant), ("project", project)):
+        if name == "":
+            raise InputError("is empty", path=path)
     kept = tuple(name for name in CLASSES if name in classes)
     expires_at = None if seconds is None else time() + seconds
     made: Token = store.call("serve.keep_token", KeepToken(id_, _hash(secret), tenant, project, kept, note, expires_at))

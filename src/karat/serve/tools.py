@@ -111,8 +111,8 @@ TOOLS = (
     Tool(
         "trace_value",
         "What a trace is worth",
-        "What a reasoning trace is worth keeping for, 0 to 1, and whether to share it. Nothing is stored; within this "
-        "session, later traces are compared with it.\n"
+        "What a reasoning trace is worth keeping for, 0 to 1, and whether to share it. Nothing is stored; but later "
+        "traces of this session are compared with it, unless remember is false.\n"
         'Example: {"trace": {"@context": "https://openknowledgepulse.org/schema/v1", "@type": "ReasoningTrace", '
         '"id": "kp:trace:1", "metadata": {"created_at": "2026-01-31T12:00:00Z", "task_domain": "code", '
         '"success": true, "quality_score": 0, "visibility": "private", "privacy_level": "private"}, '
@@ -121,6 +121,7 @@ TOOLS = (
         requests.TraceValue,
         answers.Valued,
         Desk.trace_value,
+        read_only=False,
         path="trace/value",
     ),
     Tool(

@@ -1,12 +1,15 @@
 """Receipts: a number that is kept goes with what it was made of, so that it can be made again and compared.
 
 A row of `scores` is one number. `inputs` is everything that its formula needs, the constants in force included; `body`
-is the whole Score; `seal` has a mark of every input, so that one that is not what was recorded can be named. The seal
-finds mistakes and careless hands. It is no signature: who can write the file can write a seal.
+is the whole Score; `seal` has a mark of every input, of the name and of the subject, so that one that is not what was
+recorded can be named. The seal finds mistakes and careless hands. It is no signature: who can write the file
+can write a seal.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,6 +38,8 @@ SCORE_COLUMNS = {
 }
 MARK = 8
 """Characters of one mark."""
+DIGITS = 20
+"""Of the longest number that fits in 64 bits."""
 
 
 class LostError(StoreError):
@@ -68,12 +73,38 @@ def write_receipts(connection: "DuckDBPyConnection", receipts: Sequence[Receipt]
             "ts": now,
             "inputs": msgspec.json.encode(one.inputs).decode(),
             "body": msgspec.json.encode(one.body).decode(),
-            "seal": seal(one.inputs),
+            "seal": seal(sealed_of(one.name, one.subject, one.inputs)),
         }
         for one in receipts
     ]
     if rows:
         insert_rows(connection, "scores", SCORE_COLUMNS, rows)
+
+
+def sealed_of(name: str, subject: str | None, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What the seal of a number is made from: its inputs, and which number of what it is."""
+    return {**inputs, "name": name, "subject": subject}
+
+
+def read_object(text: str | None) -> dict[str, Any]:
+    """A JSON object as it is kept; an empty one, where none can be read. A number that is too large is a text.
+
+    >>> read_object('{"a": 1, "b": 1e999}'), read_object("[]"), read_object(None)
+    ({'a': 1, 'b': '1e999'}, {}, {})
+    """
+    try:
+        found = json.loads(text or "null", parse_int=_whole, parse_float=_real)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) <= DIGITS and -(2**63) <= int(digits) < 2**64 else digits
+
+
+def _real(digits: str) -> float | str:
+    return float(digits) if isfinite(float(digits)) else digits
 
 
 def seal(inputs: Mapping[str, Any]) -> str:

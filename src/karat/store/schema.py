@@ -59,6 +59,8 @@ MIGRATIONS = (
     ALTER TABLE scores ADD COLUMN seal TEXT;
     UPDATE scores SET tenant = d.tenant FROM decisions d WHERE d.score_id = scores.id;
     ALTER TABLE active_context_items ADD COLUMN score_id TEXT;
+    -- How many claims a context has; those that are forgotten are taken off.
+    ALTER TABLE active_contexts ADD COLUMN items INTEGER;
     CREATE TABLE tokens (
         id TEXT PRIMARY KEY, ts TIMESTAMP, hash TEXT, tenant TEXT, project TEXT, classes JSON, note TEXT,
         expires_at TIMESTAMP, revoked_at TIMESTAMP

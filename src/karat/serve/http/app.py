@@ -35,9 +35,9 @@ class App:
 
     def __init__(self, desks: Desks, hosts: Hosts, limits: Limits, *, must_have_token: bool, dotted: bool) -> None:
         self.metrics = Metrics()
-        self.work = Work()
+        self.work = Work(limits.at_once)
         self._desks = desks
-        self.mcp = Mcp(desks.own(), hosts, limits, dotted=dotted)
+        self.mcp = Mcp(desks.own(), hosts, limits, self.work, dotted=dotted)
         read_tokens = partial(self.work.run, TOKENS_SECONDS, "reading tokens", partial(listed, desks.store))
         self.asgi = Guard(
             self._router(limits),

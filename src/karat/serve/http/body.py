@@ -54,7 +54,7 @@ class Line(NamedTuple):
 
 async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[list[Line]]:
     """Lines as they come, those of one part together. Empty ones are passed over, and counted."""
-    number, rest, too_long = 0, b"", False
+    number, rest, too_long = 0, bytearray(), False
     deadline = asyncio.get_running_loop().time() + limits.body_seconds
     while not visit.body_read:
         try:
@@ -62,9 +62,14 @@ async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[lis
                 part = await _next(receive, visit)
         except TimeoutError:
             raise _too_slow(limits) from None
-        *complete, rest = (rest + part).split(b"\n")
+        # Only the new part is searched, and the old one is not copied: a long line may come in many small parts.
+        *complete, tail = part.split(b"\n")
+        if complete:
+            complete[0] = bytes(rest) + complete[0]
+            rest.clear()
+        rest += tail
         if visit.body_read and (rest or too_long):
-            complete.append(rest)
+            complete.append(bytes(rest))
         found: list[Line] = []
         for text in complete:
             number += 1
@@ -74,7 +79,7 @@ async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[lis
                 found.append(Line(number, text))
             too_long = False
         if len(rest) > limits.body:
-            rest, too_long = b"", True  # the end of it is awaited, and thrown away
+            rest, too_long = bytearray(), True  # the end of it is awaited, and thrown away
         yield found
         if complete:  # the next line has its own time, and none of it was spent on these
             deadline = asyncio.get_running_loop().time() + limits.body_seconds

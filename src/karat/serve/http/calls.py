@@ -1,6 +1,7 @@
 """A tool as an endpoint: one request, an array of them, or a stream of lines; each is answered by itself."""
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -22,8 +23,11 @@ R = TypeVar("R")
 MOST_IN_ARRAY = 1000
 TOGETHER, INSTANT_TOGETHER = 16, 512
 """Requests of one batch that are worked on at once: few where each takes a thread, so that others come through."""
+QUICKLY_EXPLAINED = 1000
+"""Bytes of requests that do not fit; what is wrong with so few is found before others notice."""
 
 _NOT_READ = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
@@ -43,14 +47,54 @@ class Call:
         visit = visit_of(scope)
         visit.operation = self.tool.name
         if media_type(visit) == NDJSON:
-            answer = partial(self._many, visit, "line")
+            answer = partial(self._lines, visit)
             await stream(receive, send, visit, self._limits, self._together, answer)
             return
         body = await whole(receive, visit, self._limits)
-        if body.lstrip()[:1] == b"[":
-            await respond(send, 200, await self._array(visit, body))
+        async with self._work.places.at_once():
+            answers = await (self._array if body.lstrip()[:1] == b"[" else self._single)(visit, body)
+        await respond(send, 200, answers)
+
+    async def _lines(self, visit: Visit, found: Sequence[Line]) -> list[Any]:
+        """A stream goes on for as long as its token does, and waits for its turn as single requests do."""
+        await visit.still_admitted()
+        async with self._work.places.in_time():
+            return await self._many(visit, "line", found)
+
+    async def _single(self, visit: Visit, body: bytes) -> Any:
+        [request] = await self._requests([body])
+        if isinstance(request, Exception):
+            raise request
+        return await self._one(visit, request, visit.caller)
+
+    async def _requests(self, texts: Sequence[bytes | None]) -> list[Any]:
+        """Requests, or in their place what is wrong with them. Where that takes a while, a thread finds it out."""
+        found = [self._quickly(text) for text in texts]
+        wrong = [place for place, request in enumerate(found) if request is None]
+
+        def explain() -> list[Any]:
+            return [self._explained(texts[place]) for place in wrong]
+
+        if sum(len(texts[place] or b"") for place in wrong) > QUICKLY_EXPLAINED:
+            explained = await self._work.run(self.tool.seconds, "reading the request", explain)
         else:
-            await respond(send, 200, await self._one(visit, self._request(body), visit.caller))
+            explained = explain()
+        for place, request in zip(wrong, explained, strict=True):
+            found[place] = request
+        return found
+
+    def _quickly(self, text: bytes | None) -> Any:
+        """A request from its JSON; None where something is wrong."""
+        try:
+            return None if text is None else self._decode(text)
+        except _NOT_READ:
+            return None
+
+    def _explained(self, text: bytes | None) -> Any:
+        try:
+            return self._request(text)
+        except Exception as error:
+            return error
 
     def _request(self, text: bytes | None) -> Any:
         """A request from its JSON; what does not fit is told in full."""
@@ -89,7 +133,7 @@ class Call:
         """An answer for each, in their order; an error takes the place of the answer that it prevented."""
         asked = visit.caller
         callers = [msgspec.structs.replace(asked, request_id=f"{asked.request_id}.{item.number}") for item in items]
-        done: list[Any] = [self._parsed(item.text) for item in items]
+        done = await self._requests([item.text for item in items])
         good = [place for place, request in enumerate(done) if not isinstance(request, Exception)]
         requests, theirs = [done[place] for place in good], [callers[place] for place in good]
         if self.tool.many is not None:
@@ -104,19 +148,16 @@ class Call:
             for answer, caller, item in zip(done, callers, items, strict=True)
         ]
 
-    def _parsed(self, text: bytes | None) -> Any:
-        try:
-            return self._request(text)
-        except Exception as error:
-            return error
-
 
 def _read(text: bytes, decode: Callable[[bytes], R]) -> R:
     """What stands in a JSON text."""
     try:
         return decode(text)
     except _NOT_READ as error:
-        raise RefusedError(400, "VALIDATION_ERROR", f"not JSON: {error}") from None
+        told = str(error)
+        if "truncated" in told and _SURROGATE.search(text):  # the decoder says so of a pair without its other half
+            told = r"it is cut short, or has half of a surrogate pair (\ud800 to \udfff)"
+        raise RefusedError(400, "VALIDATION_ERROR", f"not JSON: {told}") from None
 
 
 def _told(error: Exception, caller: Caller, noun: str, number: int) -> dict[str, Any]:

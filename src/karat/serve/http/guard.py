@@ -3,8 +3,10 @@
 Plain ASGI: one function call around the endpoint. It is also where every error becomes an envelope.
 """
 
+import asyncio
 import re
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -76,13 +78,11 @@ class Guard:
                 visit.sent += len(message.get("body", b""))
             await send(message)
 
-        # Who only waits for news keeps nobody else waiting.
-        busy = not (scope["path"] == MCP and scope["method"] == "GET")
-        self._metrics.in_flight += busy
+        self._metrics.in_flight += 1
         try:
             await self._serve(scope, visit, receive, sent)
         finally:
-            self._metrics.in_flight -= busy
+            self._metrics.in_flight -= 1
             seconds = perf_counter() - started
             self._metrics.done(
                 visit.operation, visit.status or CLIENT_GONE, seconds, received=visit.received, sent=visit.sent
@@ -119,10 +119,15 @@ class Guard:
             self._take_turn(peer)
             return
         token = await self._token(visit, peer)
-        self._take_turn(f"token {token.id}" if token is not None else peer)
-        if self._metrics.in_flight > self._limits.at_once:
-            raise RefusedError(503, "RATE_LIMIT", "too many requests at once", [(b"retry-after", b"1")])
+        self._take_turn(_bucket(token, peer))
+        visit.still_admitted = partial(self._readmit, visit, peer)
         self._seat(visit, token)
+
+    async def _readmit(self, visit: Visit, peer: str) -> None:
+        """Look at the token again, and wait for the next turn: a stream of many requests is admitted more than once."""
+        bucket = _bucket(await self._token(visit, peer), peer)
+        while seconds := self._buckets.wait(bucket):
+            await asyncio.sleep(seconds)
 
     def _take_turn(self, who: str) -> None:
         seconds = self._buckets.wait(who)
@@ -159,7 +164,10 @@ class Guard:
         visit.token = token.id
         visit.caller = msgspec.structs.replace(visit.caller, client=f"token {token.id}")
         visit.desk = self._desks.desk(
-            token.tenant, token.project or project or settings.project, session, token.classes
+            token.tenant,
+            token.project if token.project is not None else project or settings.project,
+            session,
+            token.classes,
         )
 
 
@@ -173,6 +181,10 @@ def _as_answer(error: Exception, visit: Visit) -> tuple[dict[str, Any], int, tup
         headers = error.headers
     told = failure(error, visit.caller)
     return told, status_of(error, told["error"]["code"]), headers
+
+
+def _bucket(token: Token | None, peer: str) -> str:
+    return f"token {token.id}" if token is not None else peer
 
 
 def _check_once(headers: list[Header]) -> None:

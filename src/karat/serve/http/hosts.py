@@ -4,11 +4,13 @@ DNS rebinding makes a stranger's name point here: the Host header still has that
 in Origin, or in Sec-Fetch-Site where browsers leave Origin out. Programs that are no browser send neither.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from karat.serve.http.refused import RefusedError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ADDRESS = re.compile(r"\[([0-9a-f:.]*:[0-9a-f:.]*)\](?::\d*)?")
 _STRANGE_SITES = (b"cross-site", b"same-site")
 
 
@@ -42,11 +44,12 @@ class Hosts:
 def _name(host: bytes) -> str:
     """A Host header without its port.
 
-    >>> _name(b"[::1]:8000"), _name(b"localhost"), _name(b"a:b:c")
-    ('::1', 'localhost', 'a:b:c')
+    >>> _name(b"[::1]:8000"), _name(b"localhost"), _name(b"a:b:c"), _name(b"[::1].evil")
+    ('::1', 'localhost', 'a:b:c', '[::1].evil')
     """
     text = host.decode("ascii", "replace")
     if text.startswith("["):
-        return text[1:].partition("]")[0]
+        inside = _ADDRESS.fullmatch(text)
+        return inside[1] if inside else text
     name, colon, port = text.rpartition(":")
     return name if colon and port.isdigit() and ":" not in name else text

@@ -18,6 +18,7 @@ from karat.serve.http.hosts import Hosts
 from karat.serve.http.limits import Limits
 from karat.serve.http.refused import GoneAwayError
 from karat.serve.http.visit import visit_of
+from karat.serve.http.work import Work
 
 if TYPE_CHECKING:
     from karat.serve.http.sessions import Sessions
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 class Mcp:
     """The endpoint."""
 
-    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, *, dotted: bool) -> None:
-        self._made_of = (desk, hosts, limits)
+    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
+        self._made_of = (desk, hosts, limits, work)
         self._dotted = dotted
         self._limits = limits
+        self._places = work.places
         self._sessions: Sessions | None = None
         self._loading = anyio.Lock()
         self._tasks: TaskGroup
@@ -53,8 +55,9 @@ class Mcp:
         visit.operation = "mcp"
         if scope["method"] == "POST":
             body = await whole(receive, visit, self._limits)
-            sessions = await self._loaded()
-            await sessions(scope, _again(body, receive), send)
+            async with self._places.at_once():
+                sessions = await self._loaded()
+                await sessions(scope, _again(body, receive), send)
             return
         sessions = await self._loaded()
         with anyio.CancelScope() as stream:

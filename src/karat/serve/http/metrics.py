@@ -56,7 +56,7 @@ class Metrics:
                 yield f'karat_request_seconds_bucket{{operation="{operation}",le="{limit}"}} {total}'
             yield f'karat_request_seconds_sum{{operation="{operation}"}} {self._seconds[operation]:.6f}'
             yield f'karat_request_seconds_count{{operation="{operation}"}} {total}'
-        yield "# HELP karat_requests_in_flight Requests that are worked on now."
+        yield "# HELP karat_requests_in_flight Requests that have begun and are not answered yet."
         yield "# TYPE karat_requests_in_flight gauge"
         yield f"karat_requests_in_flight {self.in_flight}"
         yield "# HELP karat_bytes_total Bytes of bodies, received and sent."

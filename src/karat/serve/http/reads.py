@@ -87,6 +87,6 @@ class Reading:
         visit = visit_of(scope)
         visit.operation = self._read.name
         work = partial(self._read.run, visit.desk, scope["path_params"].get("id", ""), visit.caller)
-        await respond(
-            send, 200, msgspec.to_builtins(await self._work.run(SEARCH_SECONDS, "reading", work), enc_hook=str)
-        )
+        async with self._work.places.at_once():
+            found = await self._work.run(SEARCH_SECONDS, "reading", work)
+        await respond(send, 200, msgspec.to_builtins(found, enc_hook=str))

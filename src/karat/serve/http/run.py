@@ -16,8 +16,6 @@ from karat.serve.http.app import App
 from karat.serve.http.limits import Limits
 from karat.serve.http.protocol import bounded
 
-MOST_CONNECTIONS = 900
-"""Below the 1,024 open files that many systems allow; who comes then is told 503."""
 BACKLOG = 512
 
 
@@ -56,7 +54,6 @@ def run(app: App, listener: socket.socket, limits: Limits, ready: Callable[[], N
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
     )
     try:

@@ -1,6 +1,7 @@
 """The SDK's side of MCP over HTTP: its sessions, and a door that serves each request at the desk of its token."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import TaskStatus
@@ -14,13 +15,19 @@ from karat.serve.desk import Desk
 from karat.serve.http.hosts import Hosts
 from karat.serve.http.limits import Limits
 from karat.serve.http.visit import visit_of
+from karat.serve.http.work import Work
 from karat.serve.mcp import Context, Door
 
+R = TypeVar("R")
 MOST_SESSIONS = 1000
 
 
 class HttpDoor(Door):
-    """The door with a desk for each request, as the guard has chosen it."""
+    """The door with a desk for each request, as the guard has chosen it, in the threads of the server."""
+
+    def __init__(self, desk: Desk, work: Work, *, dotted: bool) -> None:
+        super().__init__(desk, dotted=dotted)
+        self._work = work
 
     def desk(self, ctx: Context) -> Desk:
         """Whose request it is. There is no other desk to fall back to."""
@@ -28,11 +35,15 @@ class HttpDoor(Door):
             raise RuntimeError("a message came without its HTTP request")
         return visit_of(ctx.request.scope).desk
 
+    async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
+        """As any other request: a server that stops waits for it."""
+        return await self._work.run(seconds, name, work)
+
 
 class Sessions:
     """An ASGI application, which has to be run beside it."""
 
-    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, *, dotted: bool) -> None:
+    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
         # The guard has checked the same before, and more strictly; a second lock costs nothing.
         names = [f"[{name}]" if ":" in name else name for name in hosts.names]
         places = [place for name in names for place in (name, f"{name}:*")]
@@ -41,7 +52,7 @@ class Sessions:
             allowed_origins=[f"{scheme}://{place}" for scheme in ("http", "https") for place in places],
         )
         self._manager = StreamableHTTPSessionManager(
-            HttpDoor(desk, dotted=dotted).server(),
+            HttpDoor(desk, work, dotted=dotted).server(),
             security_settings=security,
             max_request_body_size=limits.body,
             max_sessions=MOST_SESSIONS,

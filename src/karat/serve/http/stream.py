@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
+from karat.errors import KaratError
 from karat.serve.envelope import failure
-from karat.serve.http.body import Line, lines
+from karat.serve.http.body import LINGER_SECONDS, Line, lines
 from karat.serve.http.limits import Limits
 from karat.serve.http.refused import GoneAwayError, RefusedError
 from karat.serve.http.visit import NDJSON, Visit
@@ -33,12 +35,17 @@ async def stream(
         async with asyncio.TaskGroup() as beside:
             watching = beside.create_task(inbox.watch())
             carrying = beside.create_task(outbox.carry())
-            while (found := await inbox.get()) is not None:
-                for start in range(0, len(found), together):
-                    await outbox.room()
-                    outbox.put(_encode(await answer(found[start : start + together])))
-            if inbox.problem is not None:
-                outbox.put(_encode([failure(inbox.problem, visit.caller)]))
+            try:
+                while (found := await inbox.get()) is not None:
+                    for start in range(0, len(found), together):
+                        await outbox.room()
+                        outbox.put(_encode(await answer(found[start : start + together])))
+                problem: Exception | None = inbox.problem
+            except (KaratError, TimeoutError) as error:
+                problem = error
+            if problem is not None:
+                outbox.put(_encode([failure(problem, visit.caller)]))
+                await inbox.linger()
             outbox.put(None)
             await carrying
             watching.cancel()
@@ -72,6 +79,13 @@ class Inbox:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         raise GoneAwayError
+
+    async def linger(self) -> None:
+        """Throw away what still comes, for a moment: who is cut off in mid-sentence may never read the last line."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.problem is None and await self.get() is not None:
+                    pass
 
 
 class Outbox:

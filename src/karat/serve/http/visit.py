@@ -1,7 +1,7 @@
 """One request on its way through the server: who asks, for whom, and what it comes to."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -22,7 +22,12 @@ class Visit:
     KEY = "karat"
     desk: Desk
     """Given by the guard; whoever looks for it before that has made a mistake."""
-    __slots__ = ("body_read", "caller", "desk", "headers", "operation", "received", "sent", "status", "token")
+    still_admitted: Callable[[], Awaitable[None]]
+    """Given by the guard too: RefusedError once the token opens nothing more; waits for the next turn."""
+    __slots__ = (
+        *("body_read", "caller", "desk", "headers", "operation", "received", "sent", "status", "still_admitted"),
+        "token",
+    )
 
     def __init__(self, headers: Mapping[bytes, bytes]) -> None:
         self.headers = headers
