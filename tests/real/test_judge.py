@@ -139,8 +139,10 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
     assert asked == []
 
 
+# A shell that starts the tests in the background has them, and all their children, ignore Ctrl-C.
 ASK = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from karat.judge import Judge, Prompt
 judge = Judge()
 prompts = [Prompt(text="Good? {answer}", values={"answer": f"number {n} of it"}) for n in range(int(sys.argv[1]))]
