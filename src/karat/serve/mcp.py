@@ -117,13 +117,13 @@ class Door:
         asked = _caller(ctx)
         try:
             found = tool(params.name)
-            # What does not fit may take a while to explain, and others are not to wait for that.
-            request = await self.within(OTHER_SECONDS, found.name, partial(checked, found, params.arguments or {}))
+            arguments = params.arguments or {}
+            # Checked in the thread too: what does not fit may take a while to explain, and others are not to wait.
             if found.run is not None:
-                answer = await self.within(
-                    found.seconds, found.name, partial(found.run, self.desk(ctx), request, asked)
-                )
+                work = partial(_checked_and_run, found, found.run, arguments, self.desk(ctx), asked)
+                answer = await self.within(found.seconds, found.name, work)
             else:
+                request = await self.within(OTHER_SECONDS, found.name, partial(checked, found, arguments))
                 answer = await self._decide(ctx, params, request, asked)
             if isinstance(answer, types.InputRequiredResult):
                 return answer
@@ -227,6 +227,12 @@ def _read(desk: Desk, uri: str, asked: Caller) -> Any:
 def _caller(ctx: Context) -> Caller:
     known = ctx.session.client_params
     return caller(ctx.meta, one_line(known.client_info.name) if known is not None else None)
+
+
+def _checked_and_run(
+    found: Tool, run: Callable[[Desk, Any, Caller], R], arguments: dict[str, Any], desk: Desk, asked: Caller
+) -> R:
+    return run(desk, checked(found, arguments), asked)
 
 
 def _result(data: dict[str, Any]) -> types.CallToolResult:
