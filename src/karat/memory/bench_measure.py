@@ -166,7 +166,7 @@ def _fallback_rate(memory: Memory, trace: str, hybrid: Level) -> float | None:
     counts: dict[str, int] = {}
     seen, patience = -1, monotonic() + EVENTS_PATIENCE
     # Events of searches are written a moment later: wait until no more come.
-    while counts.get("search", 0) != seen and monotonic() < patience:
+    while (not counts.get("search") or counts["search"] != seen) and monotonic() < patience:
         seen = counts.get("search", 0)
         sleep(0.1)
         counts = {str(topic): int(n) for topic, n in memory.store.sql(count.format(trace))}
