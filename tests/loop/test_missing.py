@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -68,14 +67,13 @@ def test_a_store_that_is_busy_is_waited_for_once(tmp_path: Path) -> None:
         holder.stdout.readline()
         memory = Memory(policy=WORDS_ONLY)
         memory.store = Store(path, patience=0.5)
-        start = monotonic()
         with Session(QUERY, memory) as s:
             s.use("clm_1", "clm_2", "clm_3")
             s.succeed()
-        assert monotonic() - start < 2
         holder.stdin.write("\n")
     assert "does not answer" in s.notes[0]
     assert len(s.notes) == 5
+    assert all("out of reach" in note for note in s.notes[1:])  # and nobody waited to find that out
 
 
 def test_a_store_that_goes_while_somebody_is_asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

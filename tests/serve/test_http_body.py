@@ -64,9 +64,9 @@ def test_a_long_line_in_small_parts_is_not_copied_each_time() -> None:
     async def read() -> list[Line]:
         return [line async for part in lines(Client(parts), Visit({}), Limits()) for line in part]
 
-    started = time.monotonic()
+    started = time.process_time()
     assert asyncio.run(read()) == [Line(1, b"".join(parts))]
-    assert time.monotonic() - started < 3
+    assert time.process_time() - started < 20  # copied each time it would be minutes
 
 
 def test_a_body_is_taken_whole() -> None:
