@@ -12,6 +12,7 @@ from karat.memory.diversify import Contender, diversify
 from karat.memory.model import faded
 from karat.memory.population import Population, population
 from karat.policy.retrieval import Diversity, Hybrid, Rerank, Retrieval
+from tests.memory.conftest import Open
 
 UNIT = st.floats(0, 1)
 
@@ -193,3 +194,13 @@ def test_everybody_is_chosen_once_or_passed_over_with_a_reason(scores: list[floa
     assert sorted([*order, *passed_over]) == list(range(len(scores)))
     assert len(order) == min(k, len(scores))
     assert order[:1] == ([0] if scores else [])
+
+
+def test_of_equal_scores_the_newer_comes_first(open_memory: Open) -> None:
+    ageless = {"rerank": {"recency": {"floor": 1.0, "span": 0.0}}, "diversity": {"mmr_lambda": 1.0}}
+    memory = open_memory(policy={"retrieval": ageless, "embed": {"model": "none"}})
+    days = [3, 0, 4, 1, 2, 5]  # added in another order than the one that is expected
+    memory.add_many([{"text": f"pier {day}", "created_at": f"2026-01-{10 - day:02}T00:00:00+00:00"} for day in days])
+    found = memory.search("pier", alpha=0.0)
+    assert len({one.score_final.value for one in found}) == 1
+    assert [one.text for one in found] == [f"pier {day}" for day in range(6)]

@@ -15,8 +15,6 @@ from tests.karatserver import serving
 
 HERE = Path(__file__).resolve().parents[2] / ".venv-inspector"
 INSPECTOR = [str(HERE / "bin" / "node"), str(HERE / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
-BAD_SCHEMA = 6
-"""The inspector's exit code for a tool whose schema some clients cannot use."""
 
 
 class Inspector:
@@ -59,7 +57,6 @@ def inspector(request: pytest.FixtureRequest, store: Path, tmp_path: Path) -> It
 
 def test_every_tool_is_listed_with_schemas_that_any_client_can_use(inspector: Inspector) -> None:
     done = inspector.run("tools/list", "--strict")
-    assert done.returncode != BAD_SCHEMA, done.stderr
     assert done.returncode == 0, done.stderr
     listed = {tool["name"]: tool for tool in json.loads(done.stdout)["tools"]}
     assert list(listed) == [tool.name for tool in TOOLS]
