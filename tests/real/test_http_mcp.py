@@ -2,12 +2,11 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 
@@ -19,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from karat.serve.tools import TOOLS
 from tests.karatserver import JSON, KaratServer, serving, token
+from tests.mcpclient import MODES, call, refused, run
 
-MODES = ["legacy", "auto"]
 UNSURE = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}
 
 
@@ -53,28 +52,6 @@ async def connected(server: KaratServer, bearer: str, mode: str, **more: Any) ->
             yield client
 
 
-def run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def within() -> Any:
-        with anyio.fail_after(60):
-            return await work()
-
-    return anyio.run(within)
-
-
-async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
-    result = await client.call_tool(name, arguments)
-    assert not result.is_error, result.content
-    data: dict[str, Any] = result.structured_content
-    return data
-
-
-def code_of(result: Any) -> str:
-    """The code of an error, which is told as text."""
-    assert result.is_error
-    code: str = json.loads(result.content[0].text)["error"]["code"]
-    return code
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_tools_resources_and_prompts(server: KaratServer, tokens: dict[str, str], mode: str) -> None:
     async def work() -> None:
@@ -87,9 +64,8 @@ def test_tools_resources_and_prompts(server: KaratServer, tokens: dict[str, str]
             assert policy["value"]["gate"] == 0.75
             prompt = await client.get_prompt("recall", {"query": "plans"})
             assert added["id"] in str(prompt.messages)
-            wrong = await client.call_tool("memory_vote", {"claim": "clm_none", "signal": "helpful"})
-            assert wrong.is_error
-            assert code_of(wrong) == "NOT_FOUND"
+            code, _ = await refused(client, "memory_vote", claim="clm_none", signal="helpful")
+            assert code == "NOT_FOUND"
 
     run(work)
 
@@ -108,8 +84,8 @@ def test_each_request_has_the_rights_of_its_token(server: KaratServer, tokens: d
                 found = await call(client, "pce_memory_search", query="keys door", k=50)
                 seen[name] = id_ in [claim["id"] for claim in found["claims"]]
             assert seen == {"acme": True, "public": False, "other": False}
-            forgotten = await other.call_tool("memory_forget", {"claims": [id_]})
-            assert code_of(forgotten) == "NOT_FOUND"
+            code, _ = await refused(other, "memory_forget", claims=[id_])
+            assert code == "NOT_FOUND"
 
     run(work)
 

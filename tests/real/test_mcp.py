@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ from karat.samples import sample_trace
 from karat.serve.tools import TOOLS, tool
 from karat.store import Store
 from karat.store.tables import Nothing
+from tests.mcpclient import MODES, call, refused, run
 
-MODES = ["legacy", "auto"]
 UNSURE = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}
 SURE = {"search_result_count": 5, "search_max_score": 0.95, "source_count": 2}
 TRACE = json.loads(sample_trace().to_json())
@@ -41,39 +41,6 @@ async def connected(store: Path, *options: str, mode: str = "auto", **client: An
     )
     async with Client(program, mode=mode, **client) as opened:
         yield opened
-
-
-def run(work: Callable[[], Awaitable[Any]]) -> Any:
-    async def within() -> Any:
-        with anyio.fail_after(60):
-            return await work()
-
-    return anyio.run(within)
-
-
-async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of a tool that is to work."""
-    result = await client.call_tool(name, arguments)
-    assert not result.is_error, result.content
-    data: dict[str, Any] = result.structured_content
-    assert isinstance(result.content[0], types.TextContent)
-    assert json.loads(result.content[0].text) == data
-    assert data["policy_version"]
-    assert data["request_id"]
-    assert data["trace_id"]
-    return data
-
-
-async def refused(client: Client, name: str, **arguments: Any) -> tuple[str, str]:
-    """Code and message of a tool that is not to."""
-    result = await client.call_tool(name, arguments)
-    assert result.is_error
-    # An error does not fit the output schema, so it must not stand where clients look for what does.
-    assert result.structured_content is None
-    assert isinstance(result.content[0], types.TextContent)
-    data = json.loads(result.content[0].text)
-    assert set(data) == {"error", "request_id", "trace_id"}
-    return data["error"]["code"], data["error"]["message"]
 
 
 @pytest.fixture
