@@ -182,7 +182,7 @@ def compiled() -> Iterator[re.Pattern[str]]:
 def test_no_pattern_uses_what_python_3_11_2_gets_wrong() -> None:
     """Possessive repeats and atomic groups came with 3.11, and the one that Debian 12 has still gets them wrong."""
     patterns = {(pattern.pattern, pattern.flags) for pattern in compiled() if isinstance(pattern.pattern, str)}
-    assert len(patterns) > 100
+    assert len(patterns) > 80
     for pattern, flags in patterns:
         assert not set(codes(parser.parse(pattern, flags))) & {op.POSSESSIVE_REPEAT, op.ATOMIC_GROUP}, pattern
 

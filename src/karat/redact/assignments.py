@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from karat.redact.names import SHORT, kind_named, named
+from karat.redact.names import AHEAD, FAR, PARTIAL, SHORT, WORD, is_named, kind_named
 from karat.redact.plausible import is_word, like_key, like_password
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import MARK, View
@@ -21,7 +21,7 @@ stays linear."""
 _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
 # Behind the word: the rest of the name and what closes it; then = : is は, a call, a tag, or a gap and something long.
 _GIVEN = (
-    r"(?P<rest>[0-9A-Za-z_-]{0,40})(?:\\{0,3}[\"'`]|\]){0,2}"
+    r"(?![0-9a-z_-]{41})(?P<rest>[0-9a-z_-]{0,40})(?![0-9a-z_-])(?:\\{0,3}[\"'`]|\]){0,2}"
     r"(?:\s{0,16}(?P<sign>=>|:=|[=!]?={1,3}|::?|は|が|(?<=\s)(?:is|was)(?=\s))"
     r"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s]{4,100}</))|(?=\s{1,32}[\"'`]?[^\s\"'`]{20}))"
     r"\s{0,32}"
@@ -30,11 +30,15 @@ _GIVEN = (
 _VALUE = (
     rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`])"
     rf"|「(?P<framed>[^「」\n{MARK}]{{4,200}})"
-    rf"|(?P<bare>{_SIGN}{{4,}}))"
+    rf"|(?P<bare>{_SIGN}{{4,{READ_ONCE}}}))"
 )
-_ASSIGNED = re.compile(_GIVEN + _VALUE)
-# In ?user=ann&password=... an & begins the next name.
-_IN_ADDRESS = re.compile(_GIVEN + _VALUE.replace("[^\\s", "[^&\\s"))
+# For text in small letters. Not where the value is cut already. A match is the word alone: a value may hold a name.
+_ASSIGNED = re.compile(rf"{WORD}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
+_MORE = re.compile(f"{_SIGN}*")
+# In ?user=ann&password=... an & begins the next one.
+_IN_ADDRESS, _MORE_IN_ADDRESS = (
+    re.compile(pattern.pattern.replace(_SIGN, f"[^&{_SIGN[2:]}")) for pattern in (_ASSIGNED, _MORE)
+)
 _IN_QUERY = re.compile(r"[?&][\w.-]*$")
 _NEXT_NAME = re.compile("[:=]")
 _SENTENCE = ("is", "was", "は", "が")
@@ -45,36 +49,46 @@ _ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*$")
 
 def _assigned(view: View) -> Iterator[Hit]:
     """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
+    text, lower = view.text, view.lower
     done = 0
-    for at, word, before in named(view):
-        if at < done:
-            continue
-        in_query = ("?" in before or "&" in before) and _IN_QUERY.search(before)
-        match = (_IN_ADDRESS if in_query else _ASSIGNED).match(view.text, at + len(word))
-        if not match:
-            continue
-        start, end = _span(match)
-        kind = kind_named(word, before, match["rest"]) if end - start >= SHORTEST else None
-        if kind and _is_secret(kind, word, match, view.text[start : min(end, start + READ_ONCE)], before):
-            yield start, end, kind
-            done = end
-        elif match["bare"] and len(match["bare"]) >= READ_ONCE:
-            done = match.end()
+    for part, last in view.parts(FAR):
+        done = max(done, part)
+        while (match := _ASSIGNED.search(lower, done, last + FAR)) and match.start() <= last:
+            at, done = match.span()
+            before = text[at - AHEAD : at] if at > AHEAD else text[:at]
+            word, more = match[0], _MORE
+            if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
+                continue
+            if ("?" in before or "&" in before) and _IN_QUERY.search(before):
+                match, more = _IN_ADDRESS.match(lower, at), _MORE_IN_ADDRESS
+                if not match:
+                    continue
+            start, end = _span(match, text, more)
+            if end - start >= SHORTEST:
+                kind = kind_named(word, before, text[done : match.end("rest")])
+                if kind and _is_secret(kind, match, text, text[start : min(end, start + READ_ONCE)], before):
+                    yield start, end, kind
+                    done = end
+                elif end - start >= READ_ONCE and not match["quote"]:
+                    done = end
 
 
-def _span(match: re.Match[str]) -> tuple[int, int]:
+def _span(match: re.Match[str], text: str, more: re.Pattern[str]) -> tuple[int, int]:
     """Where the value stands, without what belongs to the sentence, the program or the address around it."""
-    bare = match["bare"]
-    if bare is None:
-        return _quoted(match) if match["quote"] else match.span("framed")
-    start = match.start("bare")
-    return start, start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
+    start, end = match.span("bare")
+    if start < 0:
+        return _quoted(match["quote"], text, match.end("quote")) if match["quote"] else match.span("framed")
+    if end - start == READ_ONCE and (rest := more.match(text, end)):
+        end = rest.end()
+    if text[end - 1] in _TAIL:
+        bare = text[start:end]
+        end = start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
+    return start, end
 
 
-def _quoted(match: re.Match[str]) -> tuple[int, int]:
+def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:
     """Up to the same quote or the end of the line, a backslash taking the next sign along."""
-    start, text = match.end(), match.string
-    inside = _inside(match["quote"])
+    inside = _inside(quote)
     piece = inside.match(text, start)
     end = piece.end() if piece else start
     while text.startswith("\\", end) and (piece := inside.match(text, end)) and piece.end() > end:
@@ -92,31 +106,27 @@ def _inside(quote: str) -> re.Pattern[str]:
     return re.compile(f"{plain}(?:{escape}{plain}){{0,1000}}")
 
 
-def _is_secret(kind: str, word: str, match: re.Match[str], value: str, before: str) -> bool:
-    whole, sign, call, tag, bare = match.group(0, "sign", "call", "tag", "bare")
+def _is_secret(kind: str, match: re.Match[str], text: str, value: str, before: str) -> bool:
+    """Whether the value that a name of this kind is given is the secret itself."""
+    sign, call, bare = match.group("sign", "call", "bare")
     quoted = bare is None
-    if bare and "\n" in whole and _NEXT_NAME.search(bare[:READ_ONCE]):
+    if bare and "\n" in text[match.end() : match.start("bare")] and _NEXT_NAME.search(bare):
         return False  # the next name of a list, not the value of this one
-    if kind not in ("password", "secret"):
-        like = like_key(value, quoted=quoted)
-    elif sign in _SENTENCE or call:
-        like = len(value) >= 6 and not is_word(value) and like_password(value, quoted=quoted)
-    elif sign is None and not tag:
-        like = sum(map(str.isdigit, value[:READ_ONCE])) > 2 and like_key(value, quoted=quoted)
-    elif bare and (word in SHORT or kind == "secret") and value.isdecimal():
-        like = False  # pass: 1234 is how many tests did
-    else:
-        # A passphrase has spaces.
-        value = value.replace(" ", "-") if word == "passphrase" else value
-        like = like_password(value, quoted=quoted)
-        like = like or (not quoted and _is_setting(word, match) and like_password(value, quoted=True))
-    return like and not (call and _ASKED_FOR.search(before))
-
-
-def _is_setting(word: str, match: re.Match[str]) -> bool:
-    """In a file of settings even a bare word is a value: DB_PASSWORD=hunter."""
-    start = match.start()
-    return match["sign"] == "=" and match.string[start - len(word) : start].isupper()
+    if call and _ASKED_FOR.search(before):
+        return False
+    if kind != "password" and kind != "secret":
+        return like_key(value, quoted=quoted)
+    if call or sign in _SENTENCE:
+        return len(value) >= 6 and not is_word(value) and like_password(value, quoted=quoted)
+    if sign is None and match["tag"] is None:
+        return sum(map(str.isdigit, value)) > 2 and like_key(value, quoted=quoted)
+    if bare and value.isdecimal() and (kind == "secret" or match[0] in SHORT):
+        return False  # pass: 1234 is how many tests did
+    # A passphrase has spaces.
+    value = value.replace(" ", "-") if match[0] == "passphrase" else value
+    # In a file of settings even a bare word is a value: DB_PASSWORD=hunter.
+    setting = sign == "=" and text[match.start() : match.end()].isupper()
+    return like_password(value, quoted=quoted or setting)
 
 
 ASSIGNMENTS = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned)]

@@ -15,9 +15,10 @@ LONE = (
 _LONE_ONLY = re.compile(f"[{LONE}]*")
 _EMOJI = "\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 # Two signs with an edge between them, whatever stands around. Halves of surrogate pairs, which a text decoded in a
-# hurry may hold, make one only as a pair; and a plain letter begins anew behind all but a few signs of some scripts.
+# hurry may hold, make one only as a pair; a plain letter begins anew behind all but a few signs of some scripts; and
+# line breaks join nothing but each other.
 _PARTED = re.compile(
-    f"[{LONE}\ud800-\udfff]{{2}}(?<![\ud800-\udbff][\udc00-\udfff])"
+    f"[{LONE}\ud800-\udfff]{{2}}(?<![\ud800-\udbff][\udc00-\udfff])|[\\s\\S]\r|\r[^\n]"
     f"|[\\0-\u05ff\u2000-\uffff{_EMOJI}][ -~]|[ -~][{_EMOJI}]"
 )
 _ACCENTS = re.compile(f"[ -~\u00c0-\u024f\u3041-\u3096\u30a1-\u30fa][\u0300-\u036f\u3099\u309a]+(?=[{LONE}]|\\Z)")

@@ -24,7 +24,12 @@ class Finding(msgspec.Struct, frozen=True, gc=False):
     @property
     def mark(self) -> str:
         """What stands in its place."""
-        return f"[{self.category}:{self.kind}]"
+        return mark(self.kind, self.category)
+
+
+def mark(kind: str, category: Category) -> str:
+    """What stands in place of something of this kind."""
+    return f"[{category}:{kind}]"
 
 
 class Redacted(msgspec.Struct, frozen=True):

@@ -1,9 +1,6 @@
 """Names that give a secret away: which words, inside which longer names, and what kind of secret that makes."""
 
 import re
-from collections.abc import Iterator
-
-from karat.redact.view import MARK, View
 
 # The word in small letters, and the kind of secret it names.
 _WORDS = {
@@ -40,35 +37,28 @@ FAR = 512
 _GROWN = ("key", "accesskey", "value", "string")
 
 
-# A word, the rest of its name, and something behind that can lead to a value; not to one that is cut already.
-_NAMES = re.compile(
-    f"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
-    f"(?=[0-9a-z_-]{{0,40}}[\\s\"'`\\\\\\]=:!(>はが])(?![=: \"'(]{{1,3}}{MARK})"
-)
-# What is one of ours only by what stands before it.
-_PARTIAL = ("key", *SHORT)
+WORD = f"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
+"""A pattern of all the words, in small letters."""
 
 
-def named(view: View) -> Iterator[tuple[int, str, str]]:
-    """Every place of a word that may name a secret, in the order of the text; the word, and what stands before it."""
-    text = view.text
-    for match in _matches(view):
-        at, behind = match.span()
-        word = match[0]
-        # Most of what begins with "pass" goes on as password, passive or passage.
-        if word in SHORT and text[behind : behind + 1].islower():
-            continue
-        before = text[at - AHEAD : at] if at > AHEAD else text[:at]
-        if word not in _PARTIAL or _stands_alone(word, before):
-            yield at, word, before
+PARTIAL = ("key", *SHORT)
+"""What is one of ours only by what stands before it."""
 
 
-def _matches(view: View) -> Iterator[re.Match[str]]:
-    for start, end in view.parts(FAR):
-        for match in _NAMES.finditer(view.lower, start, end + FAR):
-            if match.start() > end:
-                break
-            yield match
+def is_named(word: str, before: str, behind: str) -> bool:
+    """Whether the word names something of ours here, and is not a piece of another; `before` and `behind` as written.
+
+    >>> is_named("password", "xy", ""), is_named("pass", "com", ""), is_named("key", "api_", "")
+    (True, False, True)
+    """
+    if word not in PARTIAL:
+        return True
+    if word == "key":
+        return before.lower().rstrip("_- .").endswith(_KEY_OWNERS)
+    # Most of what begins with "pass" goes on as password, passive or passage.
+    if behind.islower():
+        return False
+    return not before[-1:].isalpha() or before.lower().endswith(_SHORT_BEHIND)
 
 
 def kind_named(word: str, before: str, rest: str) -> str | None:
@@ -86,15 +76,6 @@ def kind_named(word: str, before: str, rest: str) -> str | None:
     if "aws" in whole and "secret" in whole and "key" in whole:
         return "aws-secret-key"
     return "api-key" if rest.lower().endswith("key") else kind
-
-
-def _stands_alone(word: str, before: str) -> bool:
-    """Whether the word is one here, and not a piece of another; `before` is as written."""
-    if word == "key":
-        return before.lower().rstrip("_- .").endswith(_KEY_OWNERS)
-    if not before[-1:].isalpha():
-        return True
-    return before.lower().endswith(_SHORT_BEHIND)
 
 
 def _tells_about(rest: str) -> bool:

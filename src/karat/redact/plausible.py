@@ -48,6 +48,8 @@ _IN_QUOTES, _BARE = (
         (_STAND_IN, _SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE, _CODE),
     )
 )
+# A digit, and nothing that any of them begins with or needs: sooner seen than that none of them matches.
+_EVIDENT = re.compile(r"(?=\D*\d)(?!.*(?:xxxx|XXXX))[0-9A-Za-z][^\s.…*:(\[>/]*")
 # An underscore counts as a letter, and only as that: two ways to read one sign make time exponential.
 _WORD = re.compile(r"[^\W\d]+(?:[-./][^\W\d]+)*")
 _SPACE = re.compile(r"\s")
@@ -81,9 +83,11 @@ def like_password(value: str, *, quoted: bool) -> bool:
     >>> like_password("hunter2", quoted=False), like_password("correct", quoted=False)
     (True, False)
     """
-    if _letters_and_digits(value):
-        return len(value) >= 4 and not stand_in(value)
-    if len(value) < 4 or _SPACE.search(value) or stand_in(value, quoted=quoted):
+    if len(value) < 4:
+        return False
+    if _EVIDENT.fullmatch(value) and value != value[0] * len(value):
+        return True
+    if _SPACE.search(value) or stand_in(value, quoted=quoted):
         return False
     return quoted or not is_word(value)
 

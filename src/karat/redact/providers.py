@@ -19,7 +19,8 @@ def _mixed(token: str) -> bool:
     return runs > 8 or (runs > 4 and any(c.isdigit() for c in token))
 
 
-# Prefix, then what follows it. Where a provider makes longer tokens over time, the length is left open.
+# Prefix, then what follows it. Where a provider makes longer tokens over time, the length is left open. A prefix that
+# begins with another is tried before it.
 _TOKENS = [
     ("aws-key", "AKIA ASIA ABIA ACCA", "[0-9A-Z]{16}", False),
     ("aws-key", "A3T", "[0-9A-Z]{17}", False),
@@ -139,20 +140,20 @@ _PATTERNS = [
     ("telegram-token", ":", 44, None, rf"[0-9]{LOOSE_EDGE_BEHIND}[0-9]{{7,9}}:{_U}{{35}}(?!{_U})"),
     ("mailchimp-key", "-us", 36, 32, rf"[0-9a-z]{LOOSE_EDGE_BEHIND}[0-9a-z]{{31}}-us[0-9]{{1,2}}(?!{_W})"),
     ("npm-token", ":_authtoken", 11, 0, r":_authToken\s{0,16}=\s{0,16}[\"']?(?P<value>[^\s\"'$]{10,200})"),
-    ("softlayer-key", "", 64, None, rf"[Ss](?:(?i:oftlayer)|[Ll]){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})"),
-    (
-        "ibm-key",
-        "cl",
-        24,
-        None,
-        rf"[Cc][Ll](?:(?i:oudant|ou))?{_CALLED}{_GIVEN}(?P<value>{_H}{{64}}|[a-z]{{24}})(?!{_W})",
+    *(
+        ("softlayer-key", word, 64, 0, rf"(?i:{word}){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})")
+        for word in ("softlayer", "sl")
     ),
-    (
-        "ibm-key",
-        "",
-        44,
-        None,
-        rf"[CIci](?:(?<=[Ii])[ABab][Mm]|(?<=[Cc])(?i:os|loud))[_-]?(?i:cloud|iam|hmac)?{_CALLED}{_GIVEN}(?P<value>{_U}{{44}}|{_H}{{48}})(?!{_U})",
+    ("ibm-key", "cl", 24, 0, rf"(?i:cl(?:oudant|ou)?){_CALLED}{_GIVEN}(?P<value>{_H}{{64}}|[a-z]{{24}})(?!{_W})"),
+    *(
+        (
+            "ibm-key",
+            word,
+            44,
+            0,
+            rf"(?i:{word}[_-]?(?:cloud|iam|hmac)?){_CALLED}{_GIVEN}(?P<value>{_U}{{44}}|{_H}{{48}})(?!{_U})",
+        )
+        for word in ("ibm", "iam", "cos", "cloud")
     ),
     ("hashicorp-token", ".atlasv1.", 80, 14, rf"{_W}{LOOSE_EDGE_BEHIND}{_W}{{13}}\.atlasv1\.{_U}{{60,70}}"),
     ("azure-key", "sig=", 43, 1, r"[?&]sig=(?P<value>[0-9A-Za-z%+/]{43,80}={0,2})"),

@@ -1,6 +1,6 @@
 """Secrets and personal data out of text: all rules at once, the longest match names it, until nothing is left."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from operator import itemgetter
 
 from karat.errors import InputError, did_you_mean
@@ -9,7 +9,7 @@ from karat.redact.addresses import ADDRESSES
 from karat.redact.assignments import ASSIGNMENTS
 from karat.redact.contacts import CONTACTS
 from karat.redact.edges import widened
-from karat.redact.finding import Finding, Hashes, Redacted
+from karat.redact.finding import Finding, Hashes, Redacted, mark
 from karat.redact.keys import KEYS
 from karat.redact.numbers import NUMBERS
 from karat.redact.phones import PHONES
@@ -38,6 +38,7 @@ class Redactor:
         """`only` narrows this redactor to some kinds or categories; `key` makes hashes comparable between processes."""
         policy = policy or Redact()
         self._categories: dict[str, Category] = {**CATEGORIES, **{rule.name: rule.category for rule in policy.rules}}
+        self._marks = {kind: mark(kind, category) for kind, category in self._categories.items()}
         self._order = {kind: number for number, kind in enumerate(self._categories)}
         self._on = _chosen(self._categories, only) & {kind for kind in self._categories if policy.looks_for(kind)}
         users = [as_rule(rule, policy.timeout_ms) for rule in policy.rules]
@@ -51,9 +52,11 @@ class Redactor:
             return Redacted(text)
         pieces, at = [], 0
         for finding in findings:
-            pieces += [text[at : finding.start], finding.mark]
+            pieces.append(text[at : finding.start])
+            pieces.append(self._marks[finding.kind])
             at = finding.end
-        return Redacted("".join([*pieces, text[at:]]), findings)
+        pieces.append(text[at:])
+        return Redacted("".join(pieces), findings)
 
     def findings(self, text: str) -> tuple[Finding, ...]:
         """What is in the text that should not be, in its order."""
@@ -83,7 +86,7 @@ class Redactor:
         if not self._on.issuperset(map(_kind, hits)):
             hits = [hit for hit in hits if hit[2] in self._on]
         if MARK in view.text:
-            hits = [piece for hit in hits for piece in _between_marks(view.text, hit)]
+            hits = list(_between_marks(view.text, hits))
         found = self._merge(view.places(hits))
         return found if view.plain.never_joined else self._merge(widened(view.plain.original, found))
 
@@ -124,10 +127,14 @@ def _chosen(categories: dict[str, Category], only: Collection[str]) -> set[str]:
     return {kind for kind, category in categories.items() if not only or kind in only or category in only}
 
 
-def _between_marks(text: str, hit: Hit) -> Iterator[Hit]:
-    """What of a hit is not cut already; a user's rule may reach across a mark."""
-    start, end, kind = hit
-    for piece in text[start:end].split(MARK):
-        if piece:
-            yield start, start + len(piece), kind
-        start += len(piece) + 1
+def _between_marks(text: str, hits: Iterable[Hit]) -> Iterator[Hit]:
+    """What of each hit is not cut already; a user's rule may reach across a mark."""
+    for hit in hits:
+        start, end, kind = hit
+        if text.find(MARK, start, end) < 0:
+            yield hit
+            continue
+        for piece in text[start:end].split(MARK):
+            if piece:
+                yield start, start + len(piece), kind
+            start += len(piece) + 1

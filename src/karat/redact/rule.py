@@ -75,35 +75,44 @@ def everywhere(text: str, word: str) -> Iterator[int]:
 
 
 def tokens(rows: Iterable[Token]) -> Rule:
-    """All tokens of a table as one rule."""
-    table = [(row.kind, prefix, _pattern(row)) for row in rows for prefix in row.prefixes.split()]
+    """All tokens of a table as one rule and one pattern: a text is read once, however many prefixes there are."""
+    table = [(row, prefix) for row in rows for prefix in row.prefixes.split()]
+    named = {f"t{number}": row for number, (row, _) in enumerate(table)}
+    bodies = {prefix: _body(row, prefix, name) for (row, prefix), name in zip(table, named, strict=True)}
+    tree = re.compile(_tree(bodies, LOOSE_EDGE_BEHIND))
+    whole = {name for name, row in named.items() if "(?P<value>" not in row.body}
 
     def find(view: View) -> Iterator[Hit]:
-        if not view.long:
-            return
-        # Most texts lack a letter of most prefixes, which is sooner seen than that they lack the prefix.
-        signs = set(view.long)
-        for kind, prefix, pattern in table:
-            if signs.issuperset(prefix) and prefix in view.long:
-                for start, end in _all(prefix, pattern, view.long):
-                    yield (*view.of_long(start, end), kind)
+        for match in tree.finditer(view.long):
+            name = str(match.lastgroup)
+            start, end = match.span(name)
+            yield (*view.of_long(match.start() if name in whole else start, end), named[name].kind)
 
-    return Rule(frozenset(kind for kind, _, _ in table), find)
+    return Rule(frozenset(row.kind for row in named.values()), find)
 
 
-def _all(prefix: str, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    done = 0
-    group = cut_of(pattern)
-    for at in everywhere(text, prefix):
-        match = pattern.match(text, at) if at >= done else None
-        if match:
-            done = match.end()
-            yield match.span(group)
+def _body(row: Token, prefix: str, name: str) -> str:
+    """What follows a prefix, as a group of that name; if only a part is to be cut, the group is that part."""
+    # The edge before the prefix was a loose one.
+    tight = f"(?<![_-]{re.escape(prefix)})" if row.open_end else ""
+    inner = row.body.replace("(?P<value>", f"(?P<{name}>")
+    # Looked ahead at, not matched: another token may begin inside.
+    return f"{tight}(?={inner if inner != row.body else f'(?P<{name}>{row.body})'}{END})"
 
 
-def _pattern(row: Token) -> re.Pattern[str]:
-    heads = "|".join(map(re.escape, row.prefixes.split()))
-    return re.compile(f"{TIGHT_EDGE if row.open_end else LOOSE_EDGE}(?:{heads}){row.body}{END}")
+def _tree(bodies: dict[str, str], edge: str = "") -> str:
+    """A pattern of what begins with one of the prefixes and goes on as it must, the longest prefix first.
+
+    >>> _tree({"a": "1", "ab": "2", "ac": "3", "d": "4"})
+    '(?:a(?:b2|c3|1)|d4)'
+    """
+    branches: dict[str, dict[str, str]] = {}
+    for prefix, body in bodies.items():
+        if prefix:
+            branches.setdefault(prefix[0], {})[prefix[1:]] = body
+    trees = [re.escape(sign) + edge + _tree(rest) for sign, rest in branches.items()]
+    trees += [bodies[""]] if "" in bodies else []
+    return trees[0] if len(trees) == 1 else f"(?:{'|'.join(trees)})"
 
 
 def patterns(rows: Sequence[Near]) -> Rule:

@@ -9,7 +9,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, count, islice
+from operator import add, sub
 
 from karat.redact.edges import never_joined
 
@@ -17,7 +18,6 @@ MARK = "\ufdd0"
 """Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
 _NEW = "\ufdd1"
 """For a while the same, where a cut is new."""
-_NEW_CUT = re.compile(_NEW)
 _WORD_END = re.compile(r"\s")
 
 # Any name, not only the known ones: the mark of a rule that another policy has must stay what it is.
@@ -70,10 +70,26 @@ class Plain:
         """Whether it has signs that nobody sees."""
         self.never_joined = never_joined(original)
         if not original.isascii():
-            self.text = _FOLDED.sub(lambda run: run.group().translate(_PLAIN), original)
+            self.text = _folded(original)
             # What we mark cuts with is no sign of theirs.
             self.text = self.text.replace(MARK, "\u200b").replace(_NEW, "\u200b")
             self.hidden = _INVISIBLE.search(self.text) is not None
+
+
+class _Forms(dict[int, str | int]):
+    """The plain form of every code point that it is asked for; most are their own. It grows, so it serves one text."""
+
+    def __missing__(self, point: int) -> int:
+        self[point] = point
+        return point
+
+
+def _folded(text: str) -> str:
+    """The text with plain letters. A few variants are replaced where they stand; many, all in one go."""
+    many = len(text) // 32 + 1
+    if sum(1 for _ in islice(_FOLDED.finditer(text), many)) == many:
+        return text.translate(_Forms(_PLAIN))
+    return _FOLDED.sub(lambda run: run.group().translate(_PLAIN), text)
 
 
 class View:
@@ -84,7 +100,7 @@ class View:
     """
 
     __slots__ = (
-        *("_cuts", "_draft", "_fresh", "_long_at", "_searched"),
+        *("_cuts", "_draft", "_fresh", "_gaps", "_long_at", "_searched"),
         *("long", "longest", "lower", "numbers", "plain", "text"),
     )
 
@@ -93,19 +109,19 @@ class View:
         draft = _without(plain, cuts, searched)
         if not draft.isascii() and ("ー" in draft or "ｰ" in draft):
             draft = _LONG_VOWEL.sub("-", draft)
-        self.text = text = draft if searched is None else draft.replace(_NEW, MARK)
+        self._draft, self._searched = draft, searched is not None
+        self.text = text = draft.replace(_NEW, MARK) if self._searched else draft
         self.lower = text.lower()
         words = [word for word in draft.split() if len(word) >= LONG]
         self.longest = max(map(len, words), default=0)
-        self._draft, self._searched = draft, searched is not None
         self._long_at: tuple[list[int], list[int]] | None = None
-        self.long = " ".join(
-            words if searched is None else [word.replace(_NEW, MARK) for word in words if _NEW in word]
-        )
+        self.long = " ".join([word.replace(_NEW, MARK) for word in words if _NEW in word] if self._searched else words)
         """Only the long words, where tokens can be."""
         self.numbers = _SEVEN_DIGITS.search(text) is not None
         """Whether digits stand close together anywhere, as those of phones and cards do."""
-        self._fresh = [] if searched is None else list(_around(draft))
+        self._gaps = [len(gap) for gap in draft.split(_NEW)] if self._searched else []
+        """How far it is to the first new cut, from each to the next, and from the last to the end."""
+        self._fresh = list(self._around()) if self._searched else []
 
     def search(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """What a pattern matches, where something is new."""
@@ -118,17 +134,38 @@ class View:
                     break
                 yield match
 
+    def _around(self) -> Iterator[tuple[int, int]]:
+        """The parts of the text that have a new cut in them or near; what two cuts share comes once."""
+        start = end = 0
+        for first, last in self._rows(NEAR):
+            # A part never begins inside a row of numbers: where one ends says where the next begins.
+            begin = end + len(self._draft[end : max(end, first - NEAR)].rstrip(_IN_NUMBERS))
+            if begin > end:
+                yield start, end
+                start = begin
+            end = last + NEAR
+        yield start, end
+
+    def _rows(self, reach: int) -> Iterator[tuple[int, int]]:
+        """The new cuts, the first and the last of each row in which one is no farther than `reach` from the next."""
+        gaps = self._gaps
+        before = list(map(add, accumulate(gaps), count()))
+        wide = [number for number in range(1, len(gaps) - 1) if gaps[number] > reach]
+        if len(gaps) > 1:
+            for first, last in zip([0, *wide], [*wide, len(gaps) - 1], strict=True):
+                yield before[first], before[last - 1]
+
     def parts(self, ahead: int) -> list[tuple[int, int]]:
         """Where something may begin that is new: up to `ahead` before a new cut, or behind it in the same word."""
         if not self._searched:
             return [(0, len(self.text))]
         parts: list[tuple[int, int]] = []
         end = 0
-        for new in _NEW_CUT.finditer(self._draft):
-            if new.end() > end:
-                rest = _WORD_END.search(self._draft, new.end())
+        for first, last in self._rows(ahead):
+            if last >= end:
+                rest = _WORD_END.search(self._draft, last + 1)
                 end = rest.end() if rest else len(self._draft)
-            start = max(0, new.start() - ahead)
+            start = max(0, first - ahead)
             if parts and start <= parts[-1][1]:
                 start = parts.pop()[0]
             parts.append((start, end))
@@ -164,30 +201,30 @@ def marks(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _MARKS.finditer(text)] if "[secret:" in text or "[pii:" in text else []
 
 
-def _around(draft: str) -> Iterator[tuple[int, int]]:
-    """The parts of the text that have a new cut in them or near; what two cuts share comes once."""
-    start = end = 0
-    for new in _NEW_CUT.finditer(draft):
-        # A part never begins inside a row of numbers: where one ends says where the next begins.
-        begin = end + len(draft[end : max(end, new.start() - NEAR)].rstrip(_IN_NUMBERS))
-        if begin > end:
-            yield start, end
-            start = begin
-        end = new.start() + NEAR
-    yield start, end
-
-
 def _without(plain: Plain, cuts: Sequence[Cut], searched: Collection[Cut] | None) -> str:
     """The text with a MARK for every cut, or _NEW where it was not `searched` with it, and without what nobody sees."""
-    text = plain.text
-    old = set(cuts if searched is None else searched)
-    pieces: list[str] = []
-    at = 0
-    for cut in cuts:
-        pieces += (text[at : cut[0]], MARK if old and cut in old else _NEW)
-        at = cut[1]
-    draft = "".join([*pieces, text[at:]])
+    if not cuts:
+        draft = plain.text
+    elif searched is None:
+        draft = MARK.join(_kept(plain.text, cuts))
+    elif not searched:
+        draft = _NEW.join(_kept(plain.text, cuts))
+    else:
+        old = set(searched)
+        signs = [MARK if cut in old else _NEW for cut in cuts]
+        draft = "".join(chain.from_iterable(zip(_kept(plain.text, cuts), [*signs, ""], strict=True)))
     return _INVISIBLE.sub("", draft) if plain.hidden else draft
+
+
+def _kept(text: str, cuts: Sequence[Cut]) -> list[str]:
+    """What stands before, between and behind the cuts."""
+    pieces = []
+    at = 0
+    for start, end, _ in cuts:
+        pieces.append(text[at:start])
+        at = end
+    pieces.append(text[at:])
+    return pieces
 
 
 def _long_at(draft: str, *, only_new: bool) -> tuple[list[int], list[int]]:
@@ -197,29 +234,25 @@ def _long_at(draft: str, *, only_new: bool) -> tuple[list[int], list[int]]:
 
 
 def _map(plain: Plain, cuts: Iterable[Cut]) -> tuple[list[int], list[int]]:
-    """Where every piece of the view begins, in the view and in the original."""
-    at, origin = [], []
-    length = 0
-    for start, end in _pieces(plain, cuts):
-        at.append(length)
-        origin.append(start)
-        length += end - start
-    return at, origin
+    """Where every piece of the view that is no cut begins: in the view, and in the original."""
+    gone = list(_gone(plain, cuts))
+    origin = [0, *(end for _, end, _ in gone)]
+    shift = [0, *accumulate(end - start - seen for start, end, seen in gone)]
+    return list(map(sub, origin, shift)), origin
 
 
-def _pieces(plain: Plain, cuts: Iterable[Cut]) -> Iterator[tuple[int, int]]:
-    """What of the text is seen, piece by piece; every cut as one sign."""
+def _gone(plain: Plain, cuts: Iterable[Cut]) -> Iterator[tuple[int, int, int]]:
+    """Every part of the text that is not in the view as it was, and by how many signs it is seen there."""
     at = 0
     for start, end, _ in cuts:
-        yield from _visible(plain, at, start)
-        yield start, start + 1
+        if plain.hidden:
+            yield from _hidden(plain, at, start)
+        yield start, end, 1
         at = end
-    yield from _visible(plain, at, len(plain.text))
-
-
-def _visible(plain: Plain, start: int, end: int) -> Iterator[tuple[int, int]]:
     if plain.hidden:
-        for hidden in _INVISIBLE.finditer(plain.text, start, end):
-            yield start, hidden.start()
-            start = hidden.end()
-    yield start, end
+        yield from _hidden(plain, at, len(plain.text))
+
+
+def _hidden(plain: Plain, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    for run in _INVISIBLE.finditer(plain.text, start, end):
+        yield *run.span(), 0
