@@ -14,7 +14,8 @@ from karat.policy.redact import CATEGORIES, Redact, UserRule
 from karat.redact import Redacted, Redactor
 from karat.redact import redactor as redactor_module
 from karat.redact.edges import LONE, widen
-from karat.redact.view import Plain, View
+from karat.redact.plain import Plain
+from karat.redact.view import View
 from tests.redact.fakes import TOKENS, some
 
 PIECES = [

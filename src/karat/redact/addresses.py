@@ -5,9 +5,10 @@ from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
+from karat.redact.plain import MARK
 from karat.redact.plausible import like_key, like_password, stand_in
 from karat.redact.rule import Hit, Near, Rule, everywhere, patterns
-from karat.redact.view import MARK, View
+from karat.redact.view import View
 
 # scheme://user:password@host. A password may hold an @, so the last one before the path counts.
 _USERINFO = re.compile(rf"://[^\s/?#:@\"'<>`{MARK}]{{0,128}}:(?P<value>[^\s/\"'<>`{MARK}]{{1,256}})@(?=[\w\[.-])")

@@ -9,32 +9,33 @@ from collections.abc import Iterator
 from functools import cache
 
 from karat.redact.names import AHEAD, FAR, PARTIAL, SHORT, WORD, is_named, kind_named
+from karat.redact.plain import MARK
 from karat.redact.plausible import is_word, like_key, like_password
 from karat.redact.rule import Hit, Rule
-from karat.redact.view import MARK, View
+from karat.redact.view import View
 
 SHORTEST = 4
-READ_ONCE = 256
-"""A value is judged by so many signs. A bare one that is longer and no secret is read once, names in it and all: time
-stays linear."""
+JUDGED = 128
+"""A value is judged by so many signs, however long it is."""
 
 _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
 # Behind the word: the rest of the name and what closes it; then = : is は, a call, a tag, or a gap and something long.
 _GIVEN = (
-    r"(?![0-9a-z_-]{41})(?P<rest>[0-9a-z_-]{0,40})(?![0-9a-z_-])(?:\\{0,3}[\"'`]|\]){0,2}"
+    r"(?=(?P<rest>[0-9a-z_-]{0,40}))(?P=rest)(?=[\s\"'`\\\]=:!(>はが])(?:\\{0,3}[\"'`]|\]){0,2}"
     r"(?:\s{0,16}(?P<sign>=>|:=|[=!]?={1,3}|::?|は|が|(?<=\s)(?:is|was)(?=\s))"
     r"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s]{4,100}</))|(?=\s{1,32}[\"'`]?[^\s\"'`]{20}))"
     r"\s{0,32}"
 )
-# In C# an @ may stand before a quote.
+# In C# an @ may stand before a quote. Of secrets between quotes only a passphrase has spaces.
+_PHRASE = "(?:(?<=passphrase)(?P<phrase>))?"
 _VALUE = (
-    rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`])"
+    rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`])(?(phrase)|(?![^\s\"'`\\{MARK}]{{0,99}}[ \t]))"
     rf"|「(?P<framed>[^「」\n{MARK}]{{4,200}})"
-    rf"|(?P<bare>{_SIGN}{{4,{READ_ONCE}}}))"
+    rf"|(?P<bare>{_SIGN}{{4,{JUDGED}}}))"
 )
 # For text in small letters. Not where the value is cut already. A match is the word alone: a value may hold a name.
-_ASSIGNED = re.compile(rf"{WORD}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
-_MORE = re.compile(f"{_SIGN}*")
+_ASSIGNED = re.compile(rf"{WORD}{_PHRASE}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
+_MORE = re.compile(f"{_SIGN}+")
 # In ?user=ann&password=... an & begins the next one.
 _IN_ADDRESS, _MORE_IN_ADDRESS = (
     re.compile(pattern.pattern.replace(_SIGN, f"[^&{_SIGN[2:]}")) for pattern in (_ASSIGNED, _MORE)
@@ -63,27 +64,32 @@ def _assigned(view: View) -> Iterator[Hit]:
                 match, more = _IN_ADDRESS.match(lower, at), _MORE_IN_ADDRESS
                 if not match:
                     continue
-            start, end = _span(match, text, more)
-            if end - start >= SHORTEST:
-                kind = kind_named(word, before, text[done : match.end("rest")])
-                if kind and _is_secret(kind, match, text, text[start : min(end, start + READ_ONCE)], before):
-                    yield start, end, kind
-                    done = end
-                elif end - start >= READ_ONCE and not match["quote"]:
-                    done = end
+            start, end = _span(match, text)
+            if end - start < SHORTEST:
+                continue
+            kind = kind_named(word, before, text[done : match.end("rest")])
+            if kind and _is_secret(kind, match, text, text[start : min(end, start + JUDGED)], before):
+                if end - start == JUDGED and match["bare"]:
+                    rest = more.match(text, end)
+                    end = _trimmed(text, start, rest.end() if rest else end)
+                yield start, end, kind
+                done = end
 
 
-def _span(match: re.Match[str], text: str, more: re.Pattern[str]) -> tuple[int, int]:
-    """Where the value stands, without what belongs to the sentence, the program or the address around it."""
+def _span(match: re.Match[str], text: str) -> tuple[int, int]:
+    """Where the value stands, or of a long bare one the signs that it is judged by."""
     start, end = match.span("bare")
     if start < 0:
         return _quoted(match["quote"], text, match.end("quote")) if match["quote"] else match.span("framed")
-    if end - start == READ_ONCE and (rest := more.match(text, end)):
-        end = rest.end()
-    if text[end - 1] in _TAIL:
-        bare = text[start:end]
-        end = start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
-    return start, end
+    return start, end if end - start == JUDGED else _trimmed(text, start, end)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """The end of a bare value, without what belongs to the sentence, the program or the address around it."""
+    if text[end - 1] not in _TAIL:
+        return end
+    bare = text[start:end]
+    return start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
 
 
 def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:

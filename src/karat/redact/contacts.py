@@ -10,6 +10,7 @@ from karat.redact.view import View
 
 _LETTER = "0-9A-Za-z\u00c0-\u024f"
 LONGEST_LOCAL = 64
+LONGEST_DOMAIN = 600
 # The standard allows more signs before the @, but those rather belong to what is around: a=b@c, x/y@z, 'a@b'.
 _PLAIN = ascii_letters + digits + "._%+-"
 _LOCAL = _PLAIN + "".join(map(chr, range(0xC0, 0x250)))
@@ -48,7 +49,7 @@ def _emails(view: View) -> Iterator[Hit]:
     text = view.text
     has_url = "://" in text
     signs = _PLAIN if text.isascii() else _LOCAL
-    for match in _DOMAIN.finditer(text):
+    for match in view.search_far(_DOMAIN, LONGEST_DOMAIN):
         if match["top"].lower() in _FILE_ENDINGS:
             continue
         at = match.start()

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from karat.redact.plain import MARK
 from karat.redact.rule import TIGHT_EDGE, Hit, Near, Rule, everywhere, patterns
-from karat.redact.view import MARK, View
+from karat.redact.view import View
 
 PEM_LIMIT = 65_536
 """The longest private key that is looked for, in characters: one for RSA with 16,384 bits has 13,000."""

@@ -32,15 +32,13 @@ _PARTS = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 # Grown together with the word before it. keyboard and tokenizer only begin like one of ours.
 AHEAD = 24
 """How much of what stands before a word may belong to its name."""
-FAR = 512
+FAR = 288
 """No farther from a name than this is anything that has a say in whether its value is a secret."""
 _GROWN = ("key", "accesskey", "value", "string")
 
 
 WORD = f"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 """A pattern of all the words, in small letters."""
-
-
 PARTIAL = ("key", *SHORT)
 """What is one of ours only by what stands before it."""
 

@@ -24,7 +24,7 @@ def _mixed(token: str) -> bool:
 _TOKENS = [
     ("aws-key", "AKIA ASIA ABIA ACCA", "[0-9A-Z]{16}", False),
     ("aws-key", "A3T", "[0-9A-Z]{17}", False),
-    ("aws-key", "ABSK", "[0-9A-Za-z+/]{40,400}={0,2}", False),
+    ("aws-key", "ABSK", "[0-9A-Za-z+/]{40,160}={0,2}", False),
     ("anthropic-key", "sk-ant-", f"{_U}{{16,}}", True),
     ("openrouter-key", "sk-or-v1-", f"{_U}{{32,}}", True),
     ("langfuse-key", "sk-lf- pk-lf-", _UUID, False),

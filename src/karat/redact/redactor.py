@@ -13,10 +13,11 @@ from karat.redact.finding import Finding, Hashes, Redacted, mark
 from karat.redact.keys import KEYS
 from karat.redact.numbers import NUMBERS
 from karat.redact.phones import PHONES
+from karat.redact.plain import MARK, Plain
 from karat.redact.providers import PROVIDERS
 from karat.redact.rule import Hit
 from karat.redact.userrules import as_rule
-from karat.redact.view import MARK, Cut, Plain, View, marks
+from karat.redact.view import Cut, View, marks
 
 RULES = [*KEYS, *PROVIDERS, *ADDRESSES, *ASSIGNMENTS, *CONTACTS, *NUMBERS, *PHONES]
 MARKED = ""
@@ -62,12 +63,13 @@ class Redactor:
         """What is in the text that should not be, in its order."""
         cuts: list[Cut] = [(start, end, MARKED) for start, end in marks(text)]
         plain = Plain(text)
-        searched: list[Cut] | None = None
+        view: View | None = None
         for _ in range(PASSES):
-            new = self._search(View(plain, cuts, searched))
+            view = View(plain, cuts, view)
+            new = self._search(view)
             if not new:
                 break
-            searched, cuts = cuts, self._merge([*cuts, *new]) if cuts else new
+            cuts = self._merge([*cuts, *new]) if cuts else new
         else:
             # Only rules that feed on their own marks get here. What cannot be cleaned is not let through.
             cuts = [(0, len(text), new[0][2])]

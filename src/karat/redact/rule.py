@@ -21,6 +21,8 @@ TIGHT_EDGE = rf"(?:(?<![0-9A-Za-z_-])|{_ESCAPED})"
 END = "(?![0-9A-Za-z])"
 AHEAD = 80
 """How much of what stands in front of a match can speak for it."""
+REACH = 320
+"""No pattern that is tried everywhere matches more than this."""
 
 
 Hit = tuple[int, int, str]
@@ -79,14 +81,14 @@ def tokens(rows: Iterable[Token]) -> Rule:
     table = [(row, prefix) for row in rows for prefix in row.prefixes.split()]
     named = {f"t{number}": row for number, (row, _) in enumerate(table)}
     bodies = {prefix: _body(row, prefix, name) for (row, prefix), name in zip(table, named, strict=True)}
-    tree = re.compile(_tree(bodies, LOOSE_EDGE_BEHIND))
+    tree, heads = (re.compile(_tree(some, LOOSE_EDGE_BEHIND)) for some in (bodies, dict.fromkeys(bodies, "")))
     whole = {name for name, row in named.items() if "(?P<value>" not in row.body}
 
     def find(view: View) -> Iterator[Hit]:
-        for match in tree.finditer(view.long):
+        for match, far in view.tokens(tree, heads):
             name = str(match.lastgroup)
             start, end = match.span(name)
-            yield (*view.of_long(match.start() if name in whole else start, end), named[name].kind)
+            yield (match.start() if name in whole else start) + far, end + far, named[name].kind
 
     return Rule(frozenset(row.kind for row in named.values()), find)
 
@@ -122,7 +124,7 @@ def patterns(rows: Sequence[Near]) -> Rule:
         for row in rows:
             if row.length <= view.longest and row.word in view.lower:
                 group = cut_of(row.pattern)
-                for match in row.pattern.finditer(view.text) if row.ahead is None else _at_words(row, view):
+                for match in view.search_far(row.pattern, REACH) if row.ahead is None else _at_words(row, view):
                     start, end = match.span(group)
                     if _stands(row, view.text, start, end):
                         yield start, end, row.kind
