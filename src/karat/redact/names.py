@@ -32,7 +32,7 @@ _PARTS = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 # Grown together with the word before it. keyboard and tokenizer only begin like one of ours.
 AHEAD = 24
 """How much of what stands before a word may belong to its name."""
-FAR = 288
+FAR = 512
 """No farther from a name than this is anything that has a say in whether its value is a secret."""
 _GROWN = ("key", "accesskey", "value", "string")
 

@@ -7,7 +7,7 @@ from karat.redact.numbers import digits_of
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
-_EXTENSION = r"(?:\s{0,2}(?:x|ext\.?|内線)\s{0,2}[0-9]{1,6})?"
+_EXTENSION = r"(?P<extension>\s{0,2}(?:x|ext\.?|内線)\s{0,2}[0-9]{1,6})?"
 _FIRST = r"[0-9(](?<![0-9A-Za-z_+#$€£¥%-].)(?<![0-9][.,].)"
 _NOT_BEHIND = r"(?![0-9A-Za-z_%]|[.,/-][0-9]|-[A-Za-z]{1,3}[0-9])"
 
@@ -48,18 +48,19 @@ _CALLED_WORD = re.compile(
 )
 # Close together, and none close before them.
 _SEVEN_DIGITS = re.compile(r"[0-9](?<![0-9].)(?<![0-9][ ().\n-].)(?=(?:[ ().\n-]{0,3}[0-9]){6})")
-# Where an extension begins.
-_BEHIND = re.compile("[^0-9 +./()-]")
 _ANY = re.compile(rf"[0-9](?:[ .()/-]{{0,2}}[0-9]){{6,14}}{_EXTENSION}(?![0-9A-Za-z_%]|[.,][0-9])")
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[ ./-][01]?[0-9][ ./-][0-3]?[0-9]|[0-3]?[0-9][ ./-][0-3]?[0-9][ ./-](?:19|20)[0-9]{2}"
 )
+_COLUMN = re.compile("[0-9] ")
 # What a number of this shape is where somebody says so. For text in small letters.
 _OTHER_NUMBER = re.compile(
     r"(?:order|invoice|ticket|case|ref|reference|isbn|issn|doi|pmid|sku|part|serial|tracking|version|build|account|"
     r"model|item|lot|batch|id|code|room|patent|grant|trial|rev|revision|release|page|pages|vol|volume|"
     r"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n]{0,12}$"
 )
+_WITHIN = 13
+"""No farther from the number does such a word end."""
 
 
 def _phones(view: View) -> Iterator[Hit]:
@@ -67,7 +68,7 @@ def _phones(view: View) -> Iterator[Hit]:
         return
     for pattern in (_INTERNATIONAL, _FROM_ABROAD):
         for match in view.search(pattern):
-            if _is_international(match.group()):
+            if _is_international(match):
                 yield (*match.span(), "phone")
     for match in view.search(_NATIONAL):
         if _is_national(view, match):
@@ -88,25 +89,38 @@ def _is_called(lower: str, floor: int, start: int) -> bool:
     last = lower[floor:start].rstrip("\n (+\"'")[-1:]
     if not last.isalpha() and last not in _BETWEEN:
         return False
-    return any(_CALLED.match(lower, word.start(), start) for word in _CALLED_WORD.finditer(lower, floor, start))
+    word = _CALLED_WORD.search(lower, floor, start)
+    while word:
+        if _CALLED.match(lower, word.start(), start):
+            return True
+        word = _CALLED_WORD.search(lower, word.end(), start)
+    return False
 
 
-def _is_international(number: str) -> bool:
+def _is_international(match: re.Match[str]) -> bool:
     """A country code that exists, and for the code 1 an area code that can be."""
-    digits = digits_of(_BEHIND.split(number, 1)[0]).removeprefix("00")
+    digits = _digits(match).removeprefix("00")
     if not 8 <= len(digits) <= 15 or not _COUNTRY_CODE.match(digits):
         return False
     return not digits.startswith("1") or (len(digits) == 11 and digits[1] in "23456789")
 
 
 def _is_national(view: View, match: re.Match[str]) -> bool:
-    number = match.group()
-    digits = digits_of(_BEHIND.split(number, 1)[0])
-    if not 9 <= len(digits) <= 11 or _DATE.match(number) or len(set(digits)) == 1:
+    start, digits = match.start(), _digits(match)
+    if not 9 <= len(digits) <= 11 or _DATE.match(match[0]) or digits == digits[0] * len(digits):
         return False
-    if " " in number and re.search("[0-9] $", view.text[max(0, match.start() - 2) : match.start()]):
+    if " " in match[0] and _COLUMN.match(view.text, max(0, start - 2)):
         return False  # one more column of a table
-    return _OTHER_NUMBER.search(view.lower, max(0, match.start() - 32), match.start()) is None
+    # None of the words without a letter; those of Japan have no small ones.
+    ahead = view.lower[max(0, start - _WITHIN) : start]
+    if not ahead.islower() and ahead.isascii():
+        return True
+    return _OTHER_NUMBER.search(view.lower, max(0, start - 32), start) is None
+
+
+def _digits(match: re.Match[str]) -> str:
+    """The digits of a number, without those of its extension."""
+    return digits_of(match[0].removesuffix(match["extension"] or ""))
 
 
 PHONES = [Rule(frozenset(["phone"]), _phones)]

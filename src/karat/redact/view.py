@@ -19,6 +19,7 @@ _MARKS = re.compile(r"\[(?:secret|pii):[a-z][a-z0-9-]{0,39}\]")
 LONG = 11
 """A word of this length may be a token; the shortest that is looked for has eleven letters."""
 _MARK = re.compile(MARK)
+_SPACE = re.compile(r"\s")
 _LONG_WORDS = re.compile(rf"\S{{{LONG},}}")
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[ ().\n-]{0,3}[0-9]){6}")
 _IN_NUMBERS = "0123456789 +-./()\n"
@@ -105,11 +106,21 @@ class View:
             for first, behind in zip([0, *wide], [*wide, len(new)], strict=True):
                 yield new[first], new[behind - 1]
 
-    def parts(self, ahead: int) -> list[tuple[int, int]]:
-        """Where something may begin that is new: from `ahead` before a new cut to NEAR behind it."""
+    def parts(self, ahead: int, *, word: bool = False) -> Iterator[tuple[int, int]]:
+        """Where something may begin that is new: from `ahead` before a new cut to NEAR behind it, or a `word` behind."""
         if not self._searched:
-            return [(0, len(self.text))]
-        return [(max(0, first - ahead), last + NEAR) for first, last in self._rows(ahead + NEAR)]
+            yield 0, len(self.text)
+            return
+        done = 0
+        for first, last in self._rows(ahead + NEAR):
+            start, end = max(done, first - ahead), last + NEAR
+            if end <= done:
+                continue
+            if word:
+                space = _SPACE.search(self.text, end)
+                end = space.end() if space else len(self.text)
+            yield start, end
+            done = end
 
     def tokens(self, token: re.Pattern[str], head: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
         """Every token where something is new, and how far from there it is in the text. `head` is how one begins."""
