@@ -98,7 +98,7 @@ def test_twice_is_once(text: str, redactor: Redactor) -> None:
 @given(texts, st.sampled_from(REDACTORS))
 @example("+1 555 AKIA" + "A" * 16 + "ghp_" + "a1" * 18 + " 03-1234-5678 call 1234567", REDACTORS[0])
 def test_to_look_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor) -> None:
-    with patch.object(redactor_module, "View", lambda plain, cuts, _searched: View(plain, cuts)):
+    with patch.object(redactor_module, "SearchedView", lambda cuts, searched: View(searched.plain, cuts)):
         everywhere = redactor.findings(text)
     assert redactor.findings(text) == everywhere
 

@@ -53,7 +53,7 @@ def _assigned(view: View) -> Iterator[Hit]:
     """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
     text, lower = view.text, view.lower
     done = 0
-    for part, last in view.parts(FAR, word=True):
+    for part, last in view.parts(FAR):
         done = max(done, part)
         while (match := _ASSIGNED.search(lower, done, last + FAR)) and match.start() <= last:
             at, done = match.span()

@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
-from itertools import islice
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from itertools import accumulate
 
 from karat.redact.edges import never_joined
 
@@ -10,9 +12,7 @@ MARK = "\ufdd0"
 """Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
 
 # Soft hyphen, zero-width signs, writing direction, variation selectors: copied along from web pages, seen by nobody.
-INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]+")
-_MANY = 32
-"""More than one run of variants in so many signs are many."""
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]+")
 
 
 def _plain_forms() -> dict[int, str]:
@@ -31,36 +31,54 @@ def _plain_forms() -> dict[int, str]:
 
 _PLAIN = _plain_forms()
 # Written as ranges: a class of a thousand signs is slow to search for.
-_FOLDED = re.compile("[\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]+")
+_FOLDED = re.compile("([\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]+)")
 
 
 class Plain:
-    """What all views of a text share: the text itself, and with plain letters, sign for sign."""
+    """What all views of a text share: the text in plain letters without what nobody sees, and the way back."""
 
-    __slots__ = ("hidden", "never_joined", "original", "text")
+    __slots__ = ("_hidden", "_left_out", "_out_at", "hidden", "never_joined", "original", "text")
 
     def __init__(self, original: str) -> None:
         self.original = self.text = original
         self.hidden = False
-        """Whether it has signs that nobody sees."""
+        """Whether signs are left out."""
         self.never_joined = never_joined(original)
         if not original.isascii():
             # What we mark cuts with is no sign of theirs.
             self.text = _folded(original).replace(MARK, "\u200b")
-            self.hidden = INVISIBLE.search(self.text) is not None
+            self._leave_out([run.span() for run in _INVISIBLE.finditer(self.text)])
+
+    def _leave_out(self, hidden: list[tuple[int, int]]) -> None:
+        if hidden:
+            self.hidden = True
+            self.text = _INVISIBLE.sub("", self.text)
+            self._hidden = hidden
+            self._left_out = [0, *accumulate(end - start for start, end in hidden)]
+            """How many signs are left out up to the first, second, ... run of them."""
+            self._out_at = [start - out for (start, _), out in zip(hidden, self._left_out, strict=False)]
+            """Where in the text they would be."""
+
+    def in_original(self, start: int, end: int) -> tuple[int, int]:
+        """Where in the original a part of the text stands."""
+        first, last = bisect_right(self._out_at, start), bisect_right(self._out_at, end - 1)
+        return start + self._left_out[first], end + self._left_out[last]
+
+    def seen(self, cuts: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """Parts of the original, in places of the text."""
+        return [(self._in_text(start), self._in_text(end), kind) for start, end, kind in cuts]
+
+    def _in_text(self, place: int) -> int:
+        """How many signs of the text stand before a place of the original."""
+        runs = bisect_left(self._hidden, (place, 0))
+        inside = max(0, self._hidden[runs - 1][1] - place) if runs else 0
+        return place - self._left_out[runs] + inside
 
 
 def _folded(text: str) -> str:
-    """The text with plain letters. A few variants are replaced where they stand; many, all in one go."""
-    many = len(text) // _MANY + 1
-    if sum(1 for _ in islice(_FOLDED.finditer(text), many)) == many:
-        return text.translate(_Forms(_PLAIN))
-    return _FOLDED.sub(lambda run: run.group().translate(_PLAIN), text)
-
-
-class _Forms(dict[int, str | int]):
-    """The plain form of every code point that it is asked for; most are their own. It grows, so it serves one text."""
-
-    def __missing__(self, point: int) -> int:
-        self[point] = point
-        return point
+    """The text with plain letters. Each run of variants is translated once, however often it stands there."""
+    pieces = _FOLDED.split(text)
+    if len(pieces) > 1:
+        forms = {run: run.translate(_PLAIN) for run in set(pieces[1::2])}
+        pieces[1::2] = map(forms.__getitem__, pieces[1::2])
+    return "".join(pieces)

@@ -6,6 +6,7 @@ from operator import itemgetter
 from karat.errors import InputError, did_you_mean
 from karat.policy.redact import CATEGORIES, Category, Redact
 from karat.redact.addresses import ADDRESSES
+from karat.redact.again import SearchedView
 from karat.redact.assignments import ASSIGNMENTS
 from karat.redact.contacts import CONTACTS
 from karat.redact.edges import widened
@@ -62,14 +63,13 @@ class Redactor:
     def findings(self, text: str) -> tuple[Finding, ...]:
         """What is in the text that should not be, in its order."""
         cuts: list[Cut] = [(start, end, MARKED) for start, end in marks(text)]
-        plain = Plain(text)
-        view: View | None = None
+        view = View(Plain(text), cuts)
         for _ in range(PASSES):
-            view = View(plain, cuts, view)
             new = self._search(view)
             if not new:
                 break
             cuts = self._merge([*cuts, *new]) if cuts else new
+            view = SearchedView(cuts, view)
         else:
             # Only rules that feed on their own marks get here. What cannot be cleaned is not let through.
             cuts = [(0, len(text), new[0][2])]
