@@ -1,6 +1,9 @@
 # make demo: see Karat work.  make test: run every check.  Both set up what they need, once.
 .PHONY: demo test lint unit real bench docs lock clean
 
+# Tests start many processes; each would compile all of Karat again.
+unexport PYTHONDONTWRITEBYTECODE
+
 demo: .venv/.ready
 	@.venv/bin/python -m karat demo
 

@@ -162,6 +162,7 @@ def test_no_surrogate_pair_and_no_grapheme_is_taken_apart(text: str, redactor: R
     st.data(),
 )
 def test_widen_grows_to_the_nearest_edges(text: str, data: st.DataObject) -> None:
+    """Also where there is nothing to grow, which no rule finds."""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     edges = sorted({0} | {cluster.end() for cluster in regex.finditer(r"\X", text)})

@@ -51,7 +51,7 @@ def widen(text: str, start: int, end: int, floor: int = 0) -> tuple[int, int]:
     """
     if start > 0 and not _PARTED.match(text, start - 1):
         start = _edges(text, start, floor)[0]
-    if not _PARTED.match(text, end - 1):
+    if end > 0 and not _PARTED.match(text, end - 1):
         accents = _ACCENTS.match(text, end - 1)
         end = accents.end() if accents else _edges(text, end, floor)[1]
     return start, end
