@@ -55,6 +55,8 @@ DENSE = [
     *("＠a@b.co", "a@b.co\u00ad", "a@b.co\u200d", "👩a@b.co", "か\u3099a@b.co", "１.２.３.４ ", "あpw=ab1c"),
     *("pw=a1b2\u0301 ", "pw=a1b2\r\n", "pw=Zz9!\n", "--password z9z9 ", "x=1.2.3.4,pw=z9z9z9,", "1.1.1.1;2.2.2.2;"),
     *("tel:1234567;", "電話0312345678", "[secret:a]1.2.3.4 ", "1234-5678-9012-3456 "),
+    # what an attacker found
+    *("&pw=my_a", "&pw=a1bb", "&pw=none", "pw=my_a ", "PW=abcd ", "token=" * 40 + " ", "/glc_", "x" * 64 + "@b.co"),
 ]
 # What belongs together, in any order: one cut uncovers the next match, so these are searched more often than others.
 TOGETHER = {

@@ -37,6 +37,7 @@ def alone(row: Token, text: str) -> set[int]:
 @given(st.lists(pieces, max_size=8).map("".join))
 @example("sk-ant-" + "a1" * 20 + " sk-" + "a1" * 20 + " EAAA" + "a1" * 29)
 @example("glpat-" + "a1" * 10 + "-SG." + "a1" * 11 + "." + "a1" * 21)
+@example("a  short\n ghp_" + "a1" * 18)
 @example("xoxb-abcdef-SG." + "a1" * 11 + "." + "a1" * 21)
 def test_one_pattern_cuts_what_any_line_would_cut_alone(text: str) -> None:
     cut = {at for start, end, _ in FIND(View(Plain(text))) for at in range(start, end)}

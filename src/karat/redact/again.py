@@ -11,6 +11,10 @@ from karat.redact.view import Cut, View
 
 NEAR = 64
 """What `search` is asked for is no longer than this, and no farther from what speaks for it or against it."""
+FAR = 256
+"""What `search_far` is asked for is no farther from what speaks for it or against it."""
+LONGEST_HEAD = 40
+"""No token has a longer prefix, edge and all."""
 LONGEST_TOKEN = 2100
 """The longest of those tokens that have a longest length, about."""
 _IN_NUMBERS = "0123456789 +-./()\n"
@@ -40,8 +44,8 @@ class SearchedView(View):
         return self._in(self._near, NEAR, pattern)
 
     def search_far(self, pattern: re.Pattern[str], reach: int) -> Iterator[re.Match[str]]:
-        rows = self._rows(reach + NEAR)
-        return self._in(((max(0, first - reach), last + NEAR) for first, last in rows), reach, pattern)
+        rows = self._rows(reach + FAR)
+        return self._in(((max(0, first - reach), last + FAR) for first, last in rows), reach, pattern)
 
     def _in(self, parts: Iterable[tuple[int, int]], reach: int, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         """What begins in one of the parts."""
@@ -69,7 +73,9 @@ class SearchedView(View):
             floor = max(done, first - LONGEST_TOKEN)
             start = max(floor, self.text.rfind(" ", floor, first), self.text.rfind("\n", floor, first))
             done = last + NEAR
-            for begin in head.finditer(self.text, start, done):
+            for begin in head.finditer(self.text, start, done + LONGEST_HEAD):
+                if begin.start() >= done:
+                    break
                 if match := token.match(self.text, begin.start()):
                     yield match, 0
 

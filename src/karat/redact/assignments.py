@@ -29,18 +29,17 @@ _GIVEN = (
 )
 # In C# an @ may stand before a quote. Of secrets between quotes only a passphrase has spaces.
 _PHRASE = "(?:(?<=passphrase)(?P<phrase>))?"
+_SPACED = rf"(?(phrase)|(?:(?=[^\s\"'`\\{MARK}]{{0,99}}[ \t])(?P<spaced>)|))"
+# In ?user=ann&password=... an & begins the next name.
+_BEFORE_NEXT = _SIGN.replace("[^", "[^&", 1)
 _VALUE = (
-    rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`])(?(phrase)|(?![^\s\"'`\\{MARK}]{{0,99}}[ \t]))"
+    rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`]){_SPACED}"
     rf"|「(?P<framed>[^「」\n{MARK}]{{4,200}})"
-    rf"|(?P<bare>{_SIGN}{{4,{JUDGED}}}))"
+    rf"|(?P<bare>{_BEFORE_NEXT}{{4,{JUDGED}}}|{_SIGN}{{4,{JUDGED}}}))"
 )
 # For text in small letters. Not where the value is cut already. A match is the word alone: a value may hold a name.
 _ASSIGNED = re.compile(rf"{WORD}{_PHRASE}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
-_MORE = re.compile(f"{_SIGN}*")
-# In ?user=ann&password=... an & begins the next one.
-_IN_ADDRESS, _MORE_IN_ADDRESS = (
-    re.compile(pattern.pattern.replace(_SIGN, f"[^&{_SIGN[2:]}")) for pattern in (_ASSIGNED, _MORE)
-)
+_MORE, _MORE_IN_QUERY = re.compile(f"{_SIGN}*"), re.compile(f"{_BEFORE_NEXT}*")
 _IN_QUERY = re.compile(r"[?&][\w.-]*$")
 _NEXT_NAME = re.compile("[:=]")
 _SENTENCE = frozenset(["is", "was", "は", "が"])
@@ -58,39 +57,35 @@ def _assigned(view: View) -> Iterator[Hit]:
         while (match := _ASSIGNED.search(lower, done, last + FAR)) and match.start() <= last:
             at, done = match.span()
             before = text[at - AHEAD : at] if at > AHEAD else text[:at]
-            word, more = match[0], _MORE
-            if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
+            word = match[0]
+            if (word in PARTIAL and not is_named(word, before, text[done : done + 1])) or match["spaced"] is not None:
                 continue
-            if ("?" in before or "&" in before) and _IN_QUERY.search(before):
-                match, more = _IN_ADDRESS.match(lower, at), _MORE_IN_ADDRESS
-                if not match:
-                    continue
-            start, end = _span(match, text)
+            start, end = _span(match, text, before)
             if end - start < SHORTEST:
                 continue
             kind = kind_named(word, before, text[done : match.end("rest")])
-            secret = kind and _is_secret(kind, match, text, start, text[start : min(end, start + JUDGED)], before)
-            if end - start == JUDGED and match["bare"] and (rest := more.match(text, end)):
-                done = end = _trimmed(text, start, rest.end())
-            if kind and secret:
+            if kind and _is_secret(kind, match, text, start, end, before):
                 yield start, end, kind
+                done = end
+            elif end - start >= JUDGED and match["bare"]:
                 done = end
 
 
-def _span(match: re.Match[str], text: str) -> tuple[int, int]:
-    """Where the value stands, or of a long bare one the signs that it is judged by."""
+def _span(match: re.Match[str], text: str, before: str) -> tuple[int, int]:
+    """Where the value stands, without what belongs to the sentence, the program or the address around it."""
     start, end = match.span("bare")
     if start < 0:
         return _quoted(match["quote"], text, match.end("quote")) if match["quote"] else match.span("framed")
-    return start, end if end - start == JUDGED else _trimmed(text, start, end)
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    """The end of a bare value, without what belongs to the sentence, the program or the address around it."""
-    if text[end - 1] not in _TAIL:
-        return end
-    bare = text[start:end]
-    return start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
+    in_query = ("?" in before or "&" in before) and _IN_QUERY.search(before) is not None
+    if in_query and "&" in match["bare"]:
+        return start, start  # what is before it is too short
+    if end - start == JUDGED or (not in_query and text[end : end + 1] == "&"):
+        more = (_MORE_IN_QUERY if in_query else _MORE).match(text, end)
+        end = more.end() if more else end
+    if text[end - 1] in _TAIL:
+        bare = text[start:end]
+        end = start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
+    return start, end
 
 
 def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:
@@ -113,11 +108,12 @@ def _inside(quote: str) -> re.Pattern[str]:
     return re.compile(f"{plain}(?:{escape}{plain}){{0,1000}}")
 
 
-def _is_secret(kind: str, match: re.Match[str], text: str, start: int, value: str, before: str) -> bool:
-    """Whether the value that a name of this kind is given, and that begins at `start`, is the secret itself."""
+def _is_secret(kind: str, match: re.Match[str], text: str, start: int, end: int, before: str) -> bool:
+    """Whether the value that a name of this kind is given is the secret itself."""
+    value = text[start : min(end, start + JUDGED)]
     sign, call, bare = match["sign"], match["call"], match["bare"]
     quoted = bare is None
-    if bare and "\n" in text[match.end() : start] and _NEXT_NAME.search(bare):
+    if bare and "\n" in text[match.end() : start] and (_NEXT_NAME.search(value) or text.startswith(":", end)):
         return False  # the next name of a list, not the value of this one
     if call and _ASKED_FOR.search(before):
         return False
@@ -132,11 +128,9 @@ def _is_secret(kind: str, match: re.Match[str], text: str, start: int, value: st
         return False  # pass: 1234 is how many tests did
     if word == "passphrase":
         value = value.replace(" ", "-")
-    if like_password(value, quoted=quoted):
-        return True
     # In a file of settings even a bare word is a value: DB_PASSWORD=hunter.
-    is_setting = sign == "=" and not quoted and text[match.start() : match.end()].isupper()
-    return is_setting and like_password(value, quoted=True)
+    is_setting = sign == "=" and text[match.start() : match.end()].isupper()
+    return like_password(value, quoted=quoted or is_setting)
 
 
 ASSIGNMENTS = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned)]

@@ -109,7 +109,7 @@ def _is_national(view: View, match: re.Match[str]) -> bool:
     start, digits = match.start(), _digits(match)
     if not 9 <= len(digits) <= 11 or _DATE.match(match[0]) or digits == digits[0] * len(digits):
         return False
-    if " " in match[0] and _COLUMN.match(view.text, max(0, start - 2)):
+    if " " in match[0] and start > 1 and _COLUMN.match(view.text, start - 2):
         return False  # one more column of a table
     # None of the words without a letter; those of Japan have no small ones.
     ahead = view.lower[max(0, start - _WITHIN) : start]

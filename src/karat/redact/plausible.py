@@ -87,9 +87,10 @@ def like_password(value: str, *, quoted: bool) -> bool:
         return False
     if _EVIDENT.fullmatch(value) and value != value[0] * len(value):
         return True
-    if _SPACE.search(value) or stand_in(value, quoted=quoted):
+    # Words are sooner known than stand-ins.
+    if _SPACE.search(value) or (not quoted and is_word(value)):
         return False
-    return quoted or not is_word(value)
+    return not stand_in(value, quoted=quoted)
 
 
 def is_word(value: str) -> bool:
@@ -116,7 +117,7 @@ def _is_mixed(value: str) -> bool:
     if _DIGIT.search(value):
         return _TWO_LETTERS.search(value) is not None and (len(value) >= 16 or _TWO_DIGITS.search(value) is not None)
     # Without a digit only what no word looks like: long, both cases mixed up, many different letters.
-    return len(value) >= 20 and len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5
+    return len(value) >= 20 and not value.islower() and len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5
 
 
 def entropy(value: str) -> float:

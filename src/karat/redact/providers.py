@@ -27,7 +27,8 @@ _TOKENS = [
     ("aws-key", "ABSK", "[0-9A-Za-z+/]{40,160}={0,2}", False),
     ("anthropic-key", "sk-ant-", f"{_U}{{16,}}", True),
     ("openrouter-key", "sk-or-v1-", f"{_U}{{32,}}", True),
-    ("langfuse-key", "sk-lf- pk-lf-", _UUID, False),
+    # With so much more behind it, it is rather one of the next but one.
+    ("langfuse-key", "sk-lf- pk-lf-", f"{_UUID}(?:[_-]{_U}{{0,100}}{_W}{{20}}{_U}{{0,200}})?", False),
     # A name such as sk-fading-circle has no run of 20.
     (
         "openai-key",

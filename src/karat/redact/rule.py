@@ -19,6 +19,8 @@ LOOSE_EDGE_BEHIND = r"(?:(?<![0-9A-Za-z].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.))"
 # would no longer be linear.
 TIGHT_EDGE = rf"(?:(?<![0-9A-Za-z_-])|{_ESCAPED})"
 END = "(?![0-9A-Za-z])"
+# A loose edge to search for. Of what is behind it one letter is taken: its other signs may be the next token's edge.
+_EDGE = r"(?:[^0-9A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2}|^)"
 AHEAD = 80
 """How much of what stands in front of a match can speak for it."""
 REACH = 320
@@ -81,14 +83,15 @@ def tokens(rows: Iterable[Token]) -> Rule:
     table = [(row, prefix) for row in rows for prefix in row.prefixes.split()]
     named = {f"t{number}": row for number, (row, _) in enumerate(table)}
     bodies = {prefix: _body(row, prefix, name) for (row, prefix), name in zip(table, named, strict=True)}
-    tree, heads = (re.compile(_tree(some, LOOSE_EDGE_BEHIND)) for some in (bodies, dict.fromkeys(bodies, "")))
+    token, head = (re.compile(_EDGE + _tree(some, "(?={})")) for some in (bodies, dict.fromkeys(bodies, "")))
     whole = {name for name, row in named.items() if "(?P<value>" not in row.body}
 
     def find(view: View) -> Iterator[Hit]:
-        for match, far in view.tokens(tree, heads):
+        for match, far in view.tokens(token, head):
             name = str(match.lastgroup)
             start, end = match.span(name)
-            yield (match.start() if name in whole else start) + far, end + far, named[name].kind
+            # A match is the edge and the first letter.
+            yield (match.end() - 1 if name in whole else start) + far, end + far, named[name].kind
 
     return Rule(frozenset(row.kind for row in named.values()), find)
 
@@ -98,21 +101,22 @@ def _body(row: Token, prefix: str, name: str) -> str:
     # The edge before the prefix was a loose one.
     tight = f"(?<![_-]{re.escape(prefix)})" if row.open_end else ""
     inner = row.body.replace("(?P<value>", f"(?P<{name}>")
-    # Looked ahead at, not matched: another token may begin inside.
-    return f"{tight}(?={inner if inner != row.body else f'(?P<{name}>{row.body})'}{END})"
+    return tight + (inner if inner != row.body else f"(?P<{name}>{row.body})") + END
 
 
-def _tree(bodies: dict[str, str], edge: str = "") -> str:
+def _tree(bodies: dict[str, str], first: str = "{}") -> str:
     """A pattern of what begins with one of the prefixes and goes on as it must, the longest prefix first.
 
-    >>> _tree({"a": "1", "ab": "2", "ac": "3", "d": "4"})
-    '(?:a(?:b2|c3|1)|d4)'
+    `first` frames what follows the first sign.
+
+    >>> _tree({"a": "1", "ab": "2", "ac": "3", "d": "4"}, "<{}>")
+    '(?:a<(?:b2|c3|1)>|d<4>)'
     """
     branches: dict[str, dict[str, str]] = {}
     for prefix, body in bodies.items():
         if prefix:
             branches.setdefault(prefix[0], {})[prefix[1:]] = body
-    trees = [re.escape(sign) + edge + _tree(rest) for sign, rest in branches.items()]
+    trees = [re.escape(sign) + first.format(_tree(rest)) for sign, rest in branches.items()]
     trees += [bodies[""]] if "" in bodies else []
     return trees[0] if len(trees) == 1 else f"(?:{'|'.join(trees)})"
 

@@ -71,7 +71,8 @@ class View:
             if self._long_at is None:
                 self._long_at = _long_at(self.text)
             at, origin = self._long_at
-            word = bisect_right(at, match.start()) - 1
+            # The edge that a match begins with may be the space before its word.
+            word = bisect_right(at, match.end() - 1) - 1
             yield match, origin[word] - at[word]
 
     def places(self, hits: list[Cut]) -> list[Cut]:

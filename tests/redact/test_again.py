@@ -1,0 +1,76 @@
+"""What a cut uncovers is found by looking near it again: how far is near, and where a value ends."""
+
+import pytest
+
+from karat.redact import Redacted, redact
+from tests.redact.fakes import HEX, some
+
+CACHE = '"redis://:pa55w0rd@cache"'
+DROPLET = "dop_v1_" + some(64, HEX)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        # a password took the :// along that made ann@... part of an address
+        *(
+            (f'{{"secret":{CACHE},"{"x" * gap}":"ann@example.com"}}', f'"{"x" * gap}":"[pii:email]"}}')
+            for gap in (0, 40, 60, 100)
+        ),
+        # a token that ends at an e-mail address, its prefix at the end of what is looked at
+        *(
+            (f"a@b.com{' ' * gap}{DROPLET}{'x' * 64}@example.com", f"{' ' * gap}[secret:digitalocean-token][pii:email]")
+            for gap in range(50, 70)
+        ),
+        # one that ends at a cut far behind
+        ("fm2_" + "a1" * 1000 + "ann@example.com", "[secret:fly-token][pii:email]"),
+    ],
+)
+def test_it_is_found_in_the_first_redaction(text: str, clean: str) -> None:
+    once = redact(text)
+    assert once.text.endswith(clean)
+    assert redact(once.text) == Redacted(once.text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 415 555 0132",
+        "1 (415) 555-0132",
+        "sk-lf-01234567-0123-0123-0123-0123456789ab-abcdefghijklmnopqrstuvwx0",
+        "q\ufdd1@example.com",
+    ],
+)
+def test_all_of_it_goes(text: str) -> None:
+    assert len(redact(text).findings) == 1
+    assert redact(text).text.startswith("[")
+    assert redact(text).text.endswith("]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=" + "." * 300,
+        "IbmKey ss:w0" + "." * 251,
+        "SECRET=" + "." * 62 + "-" + "." * 193,
+        'password====\\\\\\"abc def"',
+        "password:\nusername: ann",
+        "?password=a&b=c1d2",
+    ],
+)
+def test_nothing_of_it_goes(text: str) -> None:
+    assert redact(text) == Redacted(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("see password=ab&c1d now", "see password=[secret:password] now"),
+        ("/?user=ann&password=hunter2&x=1", "/?user=ann&password=[secret:password]&x=1"),
+        (f"/?user=ann&password={'a1' * 200}&x=1", "/?user=ann&password=[secret:password]&x=1"),
+        (f"password={'a1' * 200}).", "password=[secret:password])."),
+        ('passphrase="my dog is 4 years"', 'passphrase="[secret:password]"'),
+    ],
+)
+def test_a_value_ends_where_it_ends(text: str, clean: str) -> None:
+    assert redact(text).text == clean
