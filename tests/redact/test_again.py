@@ -69,6 +69,7 @@ def test_nothing_of_it_goes(text: str) -> None:
         ("/?user=ann&password=hunter2&x=1", "/?user=ann&password=[secret:password]&x=1"),
         (f"/?user=ann&password={'a1' * 200}&x=1", "/?user=ann&password=[secret:password]&x=1"),
         (f"password={'a1' * 200}).", "password=[secret:password])."),
+        (f"password:\n{'a1' * 200}:", "password:\n[secret:password]:"),
         ('passphrase="my dog is 4 years"', 'passphrase="[secret:password]"'),
     ],
 )

@@ -113,7 +113,7 @@ def _is_secret(kind: str, match: re.Match[str], text: str, start: int, end: int,
     value = text[start : min(end, start + JUDGED)]
     sign, call, bare = match["sign"], match["call"], match["bare"]
     quoted = bare is None
-    if bare and "\n" in text[match.end() : start] and (_NEXT_NAME.search(value) or text.startswith(":", end)):
+    if bare and "\n" in text[match.end() : start] and _NEXT_NAME.search(text, start, min(end + 1, start + JUDGED)):
         return False  # the next name of a list, not the value of this one
     if call and _ASKED_FOR.search(before):
         return False
