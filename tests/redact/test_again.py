@@ -51,6 +51,7 @@ def test_all_of_it_goes(text: str) -> None:
     "text",
     [
         "password=" + "." * 300,
+        "?user=ann&password=" + "." * 300 + "&x=1",
         "IbmKey ss:w0" + "." * 251,
         "SECRET=" + "." * 62 + "-" + "." * 193,
         'password====\\\\\\"abc def"',
@@ -65,6 +66,7 @@ def test_nothing_of_it_goes(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
+        (f"token={'abc' * 100}/PASSWORD=hunter2aa99", f"token={'abc' * 100}/PASSWORD=[secret:password]"),
         ("see password=ab&c1d now", "see password=[secret:password] now"),
         ("/?user=ann&password=hunter2&x=1", "/?user=ann&password=[secret:password]&x=1"),
         (f"/?user=ann&password={'a1' * 200}&x=1", "/?user=ann&password=[secret:password]&x=1"),

@@ -19,7 +19,6 @@ LONGEST_TOKEN = 2100
 """The longest of those tokens that have a longest length, about."""
 _IN_NUMBERS = "0123456789 +-./()\n"
 _MARK = re.compile(MARK)
-_SPACE = re.compile(r"\s")
 
 
 class SearchedView(View):
@@ -56,14 +55,7 @@ class SearchedView(View):
                 yield match
 
     def parts(self, reach: int) -> Iterator[tuple[int, int]]:
-        """In front of a new cut, or behind it in the same word: a long value there may have been passed over whole."""
-        done = 0
-        for first, last in self._rows(reach + NEAR):
-            if last + NEAR > done:
-                space = _SPACE.search(self.text, last + NEAR)
-                end = space.end() if space else len(self.text)
-                yield max(done, first - reach), end
-                done = end
+        return ((max(0, first - reach), last + NEAR) for first, last in self._rows(reach + NEAR))
 
     def tokens(self, token: re.Pattern[str], head: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
         """Every token that a new cut ends, or makes begin."""

@@ -8,16 +8,15 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from karat.redact.names import AHEAD, FAR, PARTIAL, SHORT, WORD, is_named, kind_named
+from karat.redact.names import AHEAD, FAR, KEYS, PARTIAL, SHORT, WORD, is_named, kind_named
 from karat.redact.plain import MARK
-from karat.redact.plausible import is_word, like_key, like_password
+from karat.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
 SHORTEST = 4
 JUDGED = 256
-"""A value is judged by so many signs. A bare one that is longer and no secret is read once, names in it and all: time
-stays linear."""
+"""A value is judged by so many signs, and only a secret is read to its end: time stays linear."""
 
 _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
 # Behind the word: the rest of the name and what closes it; then = : is は, a call, a tag, or a gap and something long.
@@ -42,9 +41,12 @@ _ASSIGNED = re.compile(rf"{WORD}{_PHRASE}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_
 _MORE, _MORE_IN_QUERY = re.compile(f"{_SIGN}*"), re.compile(f"{_BEFORE_NEXT}*")
 _IN_QUERY = re.compile(r"[?&][\w.-]*$")
 _NEXT_NAME = re.compile("[:=]")
+_DIGIT = re.compile(r"\d")
 _SENTENCE = frozenset(["is", "was", "は", "が"])
 # Trailing signs that belong to the sentence or the program around a bare value.
 _TAIL = ".:)]}>"
+# Nothing more of a value than these.
+_ENDS, _ENDS_IN_QUERY = (re.compile(rf"[.:)\]}}>]*(?!{sign})") for sign in (_SIGN, _BEFORE_NEXT))
 _ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*$")
 
 
@@ -56,36 +58,59 @@ def _assigned(view: View) -> Iterator[Hit]:
         done = max(done, part)
         while (match := _ASSIGNED.search(lower, done, last + FAR)) and match.start() <= last:
             at, done = match.span()
-            before = text[at - AHEAD : at] if at > AHEAD else text[:at]
             word = match[0]
-            if (word in PARTIAL and not is_named(word, before, text[done : done + 1])) or match["spaced"] is not None:
+            if match["spaced"] is not None or (word in KEYS and _is_plain(match, text)):
                 continue
-            start, end = _span(match, text, before)
+            before = text[at - AHEAD : at] if at > AHEAD else text[:at]
+            if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
+                continue
+            in_query = ("?" in before or "&" in before) and _IN_QUERY.search(before) is not None
+            start, end = _judged(match, text, in_query=in_query)
             if end - start < SHORTEST:
                 continue
             kind = kind_named(word, before, text[done : match.end("rest")])
             if kind and _is_secret(kind, match, text, start, end, before):
+                if end - start == JUDGED and match["bare"]:
+                    end = _end(text, start, end, in_query=in_query)
                 yield start, end, kind
                 done = end
-            elif end - start >= JUDGED and match["bare"]:
-                done = end
 
 
-def _span(match: re.Match[str], text: str, before: str) -> tuple[int, int]:
-    """Where the value stands, without what belongs to the sentence, the program or the address around it."""
+def _is_plain(match: re.Match[str], text: str) -> bool:
+    """Small letters and no digit, as in no key: sooner seen than judged."""
+    start, end = match.span("bare")
+    if start < 0 or _DIGIT.search(text, start, start + LONGEST_STAND_IN):
+        return False
+    return text[start:end] == match["bare"]
+
+
+def _judged(match: re.Match[str], text: str, *, in_query: bool) -> tuple[int, int]:
+    """The value, or of a long bare one as much as it is judged by."""
     start, end = match.span("bare")
     if start < 0:
         return _quoted(match["quote"], text, match.end("quote")) if match["quote"] else match.span("framed")
-    in_query = ("?" in before or "&" in before) and _IN_QUERY.search(before) is not None
     if in_query and "&" in match["bare"]:
         return start, start  # what is before it is too short
-    if end - start == JUDGED or (not in_query and text[end : end + 1] == "&"):
-        more = (_MORE_IN_QUERY if in_query else _MORE).match(text, end)
+    if end - start < JUDGED and not in_query and text[end : end + 1] == "&":
+        more = _MORE.match(text, end, start + JUDGED)
         end = more.end() if more else end
-    if text[end - 1] in _TAIL:
-        bare = text[start:end]
-        end = start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
+    if end - start < JUDGED or (_ENDS_IN_QUERY if in_query else _ENDS).match(text, end):
+        end = _trimmed(text, start, end)
     return start, end
+
+
+def _end(text: str, start: int, end: int, *, in_query: bool) -> int:
+    """Where a long bare value ends."""
+    more = (_MORE_IN_QUERY if in_query else _MORE).match(text, end)
+    return _trimmed(text, start, more.end() if more else end)
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    """The end of a bare value without what belongs to the sentence, the program or the address around it."""
+    if text[end - 1] not in _TAIL:
+        return end
+    bare = text[start:end]
+    return start + len(bare.rstrip(_TAIL.replace(")", "") if "(" in bare else _TAIL))
 
 
 def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:

@@ -39,6 +39,8 @@ _GROWN = ("key", "accesskey", "value", "string")
 
 WORD = f"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 """A pattern of all the words, in small letters."""
+KEYS = ("token", "key")
+"""What they name has digits, or both capitals and small letters."""
 PARTIAL = ("key", *SHORT)
 """What is one of ours only by what stands before it."""
 
