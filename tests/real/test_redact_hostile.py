@@ -8,7 +8,7 @@ import pytest
 from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled, seconds
 
 SECONDS = 4.0
-"""For a megabyte, on a busy machine. It takes a third as a rule, under two at most (bench/redact_hostile.py)."""
+"""For a megabyte, on a busy machine. It takes a fifth as a rule, and one at most (bench/redact_hostile.py)."""
 DICE = random.Random(3)
 
 
