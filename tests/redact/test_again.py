@@ -1,8 +1,15 @@
 """What a cut uncovers is found by looking near it again: how far is near, and where a value ends."""
 
+from re import _parser as parser  # type: ignore[attr-defined]
+
 import pytest
 
 from karat.redact import Redacted, redact
+from karat.redact.addresses import _TABLE, _ahead
+from karat.redact.again import LONGEST_HEAD, LONGEST_TOKEN
+from karat.redact.contacts import _DOMAIN, LONGEST_DOMAIN
+from karat.redact.providers import _MIXED, _PATTERNS, _TOKENS
+from karat.redact.rule import REACH
 from tests.redact.fakes import HEX, some
 
 CACHE = '"redis://:pa55w0rd@cache"'
@@ -77,3 +84,22 @@ def test_nothing_of_it_goes(text: str) -> None:
 )
 def test_a_value_ends_where_it_ends(text: str, clean: str) -> None:
     assert redact(text).text == clean
+
+
+def longest(pattern: str) -> int:
+    """How many signs a pattern matches at most."""
+    return int(parser.parse(pattern).getwidth()[1])
+
+
+def test_what_is_looked_at_again_is_as_long_as_any_match() -> None:
+    everywhere = [
+        *(pattern for _, word, pattern, _ in _TABLE if _ahead(word) is None),
+        *(pattern for _, _, _, ahead, pattern in _PATTERNS if ahead is None),
+        *(pattern for *_, pattern in _MIXED),
+    ]
+    assert len(everywhere) > 5
+    assert max(map(longest, everywhere)) <= REACH
+    assert longest(_DOMAIN.pattern) <= LONGEST_DOMAIN
+    prefixes = [(prefix, row) for row in _TOKENS for prefix in row[1].split()]
+    assert max(len("%3D" + prefix) for prefix, _ in prefixes) <= LONGEST_HEAD
+    assert max(len(prefix) + longest(row[2]) for prefix, row in prefixes if not row[3]) <= LONGEST_TOKEN

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from karat.redact.plain import Plain
 from karat.redact.providers import _TOKENS
-from karat.redact.rule import END, LOOSE_EDGE, TIGHT_EDGE, Token, tokens
+from karat.redact.rule import END, TIGHT_EDGE, Token, tokens
 from karat.redact.view import View
 from tests.redact.fakes import TOKENS, some
 
@@ -23,6 +23,7 @@ pieces = st.one_of(
     ),
 )
 FIND = tokens(TABLE).find
+LOOSE_EDGE = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 
 
 def alone(row: Token, text: str) -> set[int]:

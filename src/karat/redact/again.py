@@ -24,11 +24,11 @@ _MARK = re.compile(MARK)
 class SearchedView(View):
     """The text with more cuts than in the view that was searched before."""
 
-    __slots__ = ("_near", "_new", "_searched")
+    __slots__ = ("_near", "_new")
 
     def __init__(self, cuts: Sequence[Cut], searched: View) -> None:
-        self._searched = searched
         super().__init__(searched.plain, cuts)
+        self.longest, self.numbers = searched.longest, searched.numbers
         old = set(searched.cuts)
         marked = [mark.start() for mark in _MARK.finditer(self.text)]
         self._new = [at for at, cut in zip(marked, cuts, strict=True) if cut not in old] if old else marked
@@ -36,8 +36,7 @@ class SearchedView(View):
         self._near = list(self._around())
 
     def _count(self) -> None:
-        # A cut makes no word longer and brings no digits together.
-        self.longest, self.numbers = self._searched.longest, self._searched.numbers
+        """Once is enough: a cut makes no word longer and brings no digits together."""
 
     def search(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         return self._in(self._near, NEAR, pattern)
