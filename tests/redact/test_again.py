@@ -29,6 +29,11 @@ DROPLET = "dop_v1_" + some(64, HEX)
             (f"a@b.com{' ' * gap}{DROPLET}{'x' * 64}@example.com", f"{' ' * gap}[secret:digitalocean-token][pii:email]")
             for gap in range(50, 70)
         ),
+        # where a mark from before stands far away
+        (
+            f"[pii:email]{'.' * 3000} {DROPLET}{'x' * 64}@example.com",
+            " [secret:digitalocean-token][pii:email]",
+        ),
         # one that ends at a cut far behind
         ("fm2_" + "a1" * 1000 + "ann@example.com", "[secret:fly-token][pii:email]"),
     ],
@@ -63,6 +68,7 @@ def test_all_of_it_goes(text: str) -> None:
         "SECRET=" + "." * 62 + "-" + "." * 193,
         'password====\\\\\\"abc def"',
         "password:\nusername: ann",
+        "password=abc1-xxxx",
         "?password=a&b=c1d2",
     ],
 )
@@ -74,6 +80,8 @@ def test_nothing_of_it_goes(text: str) -> None:
     ("text", "clean"),
     [
         (f"token={'abc' * 100}/PASSWORD=hunter2aa99", f"token={'abc' * 100}/PASSWORD=[secret:password]"),
+        ("see password=abcd&e1f now", "see password=[secret:password] now"),
+        ("token=aBcDeFgHiJkLmNoPqRsTuV", "token=[secret:token]"),
         ("see password=ab&c1d now", "see password=[secret:password] now"),
         ("/?user=ann&password=hunter2&x=1", "/?user=ann&password=[secret:password]&x=1"),
         (f"/?user=ann&password={'a1' * 200}&x=1", "/?user=ann&password=[secret:password]&x=1"),

@@ -156,6 +156,20 @@ def test_no_surrogate_pair_and_no_grapheme_is_taken_apart(text: str, redactor: R
             )
 
 
+@pytest.mark.parametrize(
+    ("text", "start", "end", "grown"),
+    [
+        ("a\r\nb", 0, 2, (0, 3)),
+        ("a\r\nb", 2, 4, (1, 4)),
+        ("a\r\nb", 0, 1, (0, 1)),
+        ("a\rb", 0, 2, (0, 2)),
+        ("か\u3099x", 0, 1, (0, 2)),
+    ],
+)
+def test_a_line_break_and_a_voiced_letter_stay_whole(text: str, start: int, end: int, grown: tuple[int, int]) -> None:
+    assert widen(text, start, end) == grown
+
+
 @some_texts
 @given(
     st.text(st.sampled_from("ae\u0301\u200d👩💻🇯🇵\r\n\ud83d\ude00か\u3099각\u1100\u1161\u0600 "), max_size=12),

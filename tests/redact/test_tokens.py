@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.redact.plain import Plain
+from karat.redact.plain import MARK, Plain
 from karat.redact.providers import _TOKENS
 from karat.redact.rule import END, TIGHT_EDGE, Token, tokens
 from karat.redact.view import View
@@ -38,7 +38,9 @@ def alone(row: Token, text: str) -> set[int]:
 @given(st.lists(pieces, max_size=8).map("".join))
 @example("sk-ant-" + "a1" * 20 + " sk-" + "a1" * 20 + " EAAA" + "a1" * 29)
 @example("glpat-" + "a1" * 10 + "-SG." + "a1" * 11 + "." + "a1" * 21)
-@example("a  short\n ghp_" + "a1" * 18)
+@example("a-word-of-its-own   short\n ghp_" + "a1" * 18)
+@example("a_ghp_" + "a1" * 18)
+@example("a-sk-proj-" + "a1" * 18)
 @example("xoxb-abcdef-SG." + "a1" * 11 + "." + "a1" * 21)
 def test_one_pattern_cuts_what_any_line_would_cut_alone(text: str) -> None:
     cut = {at for start, end, _ in FIND(View(Plain(text))) for at in range(start, end)}
@@ -62,3 +64,8 @@ def test_a_part_of_the_plain_text_has_its_place_in_the_original(
 ) -> None:
     assert Plain(text).text == plain
     assert View(Plain(text)).places([(*part, "")]) == [(*original, "")]
+
+
+@pytest.mark.parametrize("end", [6, 7, 8])
+def test_a_cut_may_end_before_inside_or_behind_what_nobody_sees(end: int) -> None:
+    assert View(Plain("a@b.co\u200d\u200bxy"), [(0, end, "")]).text == f"{MARK}xy"
