@@ -50,7 +50,10 @@ def test_it_is_found_in_the_first_redaction(text: str, clean: str) -> None:
         "1 415 555 0132",
         "1 (415) 555-0132",
         "sk-lf-01234567-0123-0123-0123-0123456789ab-abcdefghijklmnopqrstuvwx0",
-        "q\ufdd1@example.com",
+        *(
+            f"ann{hidden}@exam{hidden}ple.com"
+            for hidden in "\u00ad\u034f\u180e\u200b\u200d\u2063\u3164\ufe0f\ufdd1\U000e0041"
+        ),
     ],
 )
 def test_all_of_it_goes(text: str) -> None:

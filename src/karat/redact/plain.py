@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from itertools import accumulate
 
 from karat.redact.edges import never_joined
+from karat.text.invisible import IGNORED, JOINERS, SELECTORS
 
 MARK = "\ufdd0"
 """Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
 
-# Soft hyphen, zero-width signs, writing direction, variation selectors: copied along from web pages, seen by nobody. So
-# are the signs that Unicode keeps for programs.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufdd1-\ufdef\ufe00-\ufe0f\ufeff]+")
+# Copied along from web pages, or put there so that nobody finds what they part. So are the signs that Unicode keeps for
+# programs.
+_INVISIBLE = re.compile(f"[{IGNORED}{JOINERS}{SELECTORS}\ufdd1-\ufdef]+")
 
 
 def _plain_forms() -> dict[int, str]:
