@@ -1,19 +1,30 @@
-"""What a cut uncovers is found by looking near it again: how far is near, and where a value ends."""
+"""What a cut uncovers is found by looking next to it again: how far is near, and where a value ends."""
 
-from re import _parser as parser  # type: ignore[attr-defined]
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from karat.redact import Redacted, redact
-from karat.redact.addresses import _TABLE, _ahead
-from karat.redact.again import LONGEST_HEAD, LONGEST_TOKEN
-from karat.redact.contacts import _DOMAIN, LONGEST_DOMAIN
-from karat.redact.providers import _MIXED, _PATTERNS, _TOKENS
-from karat.redact.rule import REACH
+from karat.redact import Finding, Redacted, Redactor, redact
+from karat.redact import redactor as redactor_module
+from karat.redact.again import LONG, SHORTEST
+from karat.redact.edges import never_joined
+from karat.redact.view import View
 from tests.redact.fakes import HEX, some
+from tests.redact.test_properties import PIECES
 
 CACHE = '"redis://:pa55w0rd@cache"'
 DROPLET = "dop_v1_" + some(64, HEX)
+SECRET = some(40)
+LINES = "lorem ipsum\n" * (2 * LONG // 12)
+ALONE = [piece for piece in PIECES if never_joined(piece) and not piece.startswith("[")]
+
+
+def looking_everywhere(text: str) -> tuple[Finding, ...]:
+    """What is found if all of the text is searched every time."""
+    with patch.object(redactor_module, "Excerpt", lambda cuts, searched: View(searched.plain, cuts)):
+        return Redactor().findings(text)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +34,10 @@ DROPLET = "dop_v1_" + some(64, HEX)
         *(
             (f'{{"secret":{CACHE},"{"x" * gap}":"ann@example.com"}}', f'"{"x" * gap}":"[pii:email]"}}')
             for gap in (0, 40, 60, 100)
+        ),
+        (
+            f'{LINES}{{"secret":{CACHE},"{"x" * LONG}":"x","{"x" * 100}":"ann@example.com"}}\n{LINES}',
+            f'":"[pii:email]"}}\n{LINES}',
         ),
         # a token that ends at an e-mail address, its prefix at the end of what is looked at
         *(
@@ -35,7 +50,26 @@ DROPLET = "dop_v1_" + some(64, HEX)
             " [secret:digitalocean-token][pii:email]",
         ),
         # one that ends at a cut far behind
-        ("fm2_" + "a1" * 1000 + "ann@example.com", "[secret:fly-token][pii:email]"),
+        *(
+            (lines + "fm2_" + "a1" * 1000 + "ann@example.com", "[secret:fly-token][pii:email]")
+            for lines in ("", LINES, LINES[:-1] + " ")
+        ),
+        # the same before several cuts
+        (
+            f"{DROPLET}{'x' * 64}@example.com, " * 3,
+            "[secret:digitalocean-token][pii:email], " * 3,
+        ),
+        # in one long line
+        *(
+            (f"{row}{DROPLET}{'x' * 64}@example.com {LINES}", f"[secret:digitalocean-token][pii:email] {LINES}")
+            for row in ("1234 " * LONG, f"{LINES}{'a b' * LONG},", f"{LINES}a@b.co {'a b' * LONG},")
+        ),
+        # a value that a cut makes one, its name in another line
+        (f"{LINES}login ann password\n%ABC_AKIA{'A' * 16}%\n{LINES}", f"\n[secret:password][secret:aws-key]%\n{LINES}"),
+        # an option at the very start
+        ("-key %ABC_AKIA" + "A" * 16 + "%", "-key [secret:password][secret:aws-key]%"),
+        # a name that is a mark
+        ("login [pii:email] password hunter2", "login [pii:email] password [secret:password]"),
     ],
 )
 def test_it_is_found_in_the_first_redaction(text: str, clean: str) -> None:
@@ -97,20 +131,66 @@ def test_a_value_ends_where_it_ends(text: str, clean: str) -> None:
     assert redact(text).text == clean
 
 
-def longest(pattern: str) -> int:
-    """How many signs a pattern matches at most."""
-    return int(parser.parse(pattern).getwidth()[1])
+@pytest.mark.parametrize("groups", range(150, 154))
+def test_a_cut_before_a_row_of_numbers_says_where_each_of_them_begins(groups: int) -> None:
+    text = f"+81-90-1234-5678 {'1234 ' * groups}4111 1111 1111 1111\n{LINES}ann@example.com"
+    found = redact(text).findings
+    # before the cut the chain of fours begins with 5678, behind it with 1234
+    assert ("card" in {finding.kind for finding in found}) == (groups in (151, 152))
+    assert [found.start for found in redact(text).findings] == [found.start for found in looking_everywhere(text)]
 
 
-def test_what_is_looked_at_again_is_as_long_as_any_match() -> None:
-    everywhere = [
-        *(pattern for _, word, pattern, _ in _TABLE if _ahead(word) is None),
-        *(pattern for _, _, _, ahead, pattern in _PATTERNS if ahead is None),
-        *(pattern for *_, pattern in _MIXED),
-    ]
-    assert len(everywhere) > 5
-    assert max(map(longest, everywhere)) <= REACH
-    assert longest(_DOMAIN.pattern) <= LONGEST_DOMAIN
-    prefixes = [(prefix, row) for row in _TOKENS for prefix in row[1].split()]
-    assert max(len("%3D" + prefix) for prefix, _ in prefixes) <= LONGEST_HEAD
-    assert max(len(prefix) + longest(row[2]) for prefix, row in prefixes if not row[3]) <= LONGEST_TOKEN
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(PIECES),
+            st.sampled_from([LINES, "1234 " * LONG, "03-1234-567 " * LONG, "z" * LONG + "\n", "key=value1x\n" * LONG]),
+        ),
+        max_size=8,
+    ).map("".join)
+)
+def test_looking_at_the_ends_of_what_is_long_misses_nothing(text: str) -> None:
+    assert Redactor().findings(text) == looking_everywhere(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("order [pii:email] 03-1234-5678", "order [pii:email] [pii:phone]"),
+        ("order 03-1234-5678", "order 03-1234-5678"),
+        ("card [pii:email] 501800000009", "card [pii:email] 501800000009"),
+        ("card 501800000009", "card [pii:card]"),
+        ("https://[pii:email]ann@b.co", "https://[pii:email][pii:email]"),
+        ("https://ann@b.co", "https://ann@b.co"),
+        (f'aws [pii:email] "{SECRET}"', f'aws [pii:email] "{SECRET}"'),
+        (f'aws "{SECRET}"', 'aws "[secret:aws-secret-key]"'),
+        ("aws [pii:email] secret_key=abcd1234abcd", "aws [pii:email] secret_key=[secret:api-key]"),
+        ("aws secret_key=abcd1234abcd", "aws secret_key=[secret:aws-secret-key]"),
+        ("password a1b2c3[pii:email]abcdefghijklmnop", "password a1b2c3[pii:email]abcdefghijklmnop"),
+        ("<password>hunter2[pii:email]</password>", "<password>[secret:password][pii:email]</password>"),
+        ("<password>hun[pii:email]ter2</password>", "<password>hun[pii:email]ter2</password>"),
+        ("login ann[pii:email] password hunter2", "login ann[pii:email] password [secret:password]"),
+        ("login ann[pii:email]x password hunter2", "login ann[pii:email]x password hunter2"),
+        (":_authToken=abc[pii:email]defghijklmn", ":_authToken=abc[pii:email]defghijklmn"),
+    ],
+)
+def test_a_rule_may_see_a_mark_but_not_past_it(text: str, clean: str) -> None:
+    assert redact(text).text == clean
+
+
+@given(*(st.lists(st.sampled_from(ALONE), max_size=8).map("".join) for _ in range(3)))
+def test_no_rule_sees_past_a_mark(before: str, between: str, behind: str) -> None:
+    mark = "[pii:email]"
+    alone = redact(f"{mark}{between}{mark}").text
+    assert redact(f"{before}{mark}{between}{mark}{behind}").text == (
+        redact(before + mark).text + alone.removeprefix(mark) + redact(mark + behind).text.removeprefix(mark)
+    )
+
+
+@given(st.text(st.sampled_from("a1@.:/=-+p[]パス0") | st.characters(), max_size=SHORTEST - 1))
+def test_nothing_is_found_in_less_than_the_shortest(text: str) -> None:
+    assert redact(text).findings == redact(f"[pii:email]{text}[pii:email]").findings == ()
+
+
+def test_the_shortest_is_found() -> None:
+    assert redact("a@b.co").findings[0].end == SHORTEST

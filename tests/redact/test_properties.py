@@ -77,6 +77,7 @@ RULES = [
     UserRule(name="wide", pattern=r"(?s)x.*x"),
     UserRule(name="mark", pattern=r"secret|\[|\]"),
 ]
+ACROSS = UserRule(name="across", pattern=r"x.*x")
 REDACTORS = [Redactor(), Redactor(Redact(rules=RULES)), *(Redactor(Redact(rules=[rule])) for rule in RULES)]
 KINDS = {*CATEGORIES, *(rule.name for rule in RULES)}
 MARKS = re.compile(r"\[(?:secret|pii):[a-z0-9-]+\]")
@@ -96,9 +97,10 @@ def test_twice_is_once(text: str, redactor: Redactor) -> None:
 
 @some_texts
 @given(texts, st.sampled_from(REDACTORS))
+@example("x -----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- x", Redactor(Redact(rules=[ACROSS])))
 @example("+1 555 AKIA" + "A" * 16 + "ghp_" + "a1" * 18 + " 03-1234-5678 call 1234567", REDACTORS[0])
 def test_to_look_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor) -> None:
-    with patch.object(redactor_module, "SearchedView", lambda cuts, searched: View(searched.plain, cuts)):
+    with patch.object(redactor_module, "Excerpt", lambda cuts, searched: View(searched.plain, cuts)):
         everywhere = redactor.findings(text)
     assert redactor.findings(text) == everywhere
 

@@ -1,91 +1,84 @@
-"""A text that was searched before, and has new cuts since: only what is near them can have become something else.
+"""A text that was searched before and has new cuts since: only what stands next to one can have become something else.
 
-What was found before is cut now. A word or a number with no new cut in it or near it is what it was.
+No rule sees past a mark, so the text between two cuts is searched by itself; where the same stands between several, it
+is searched once. Of a long one only the lines near the cuts are.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 
 from karat.redact.plain import MARK
 from karat.redact.view import Cut, View
 
-NEAR = 64
-"""What `search` is asked for is no longer than this, and no farther from what speaks for it or against it."""
-FAR = 256
-"""What `search_far` is asked for is no farther from what speaks for it or against it."""
-LONGEST_HEAD = 40
-"""No token has a longer prefix, edge and all."""
-LONGEST_TOKEN = 2100
-"""The longest of those tokens that have a longest length, about."""
-_IN_NUMBERS = "0123456789 +-./()\n"
-_MARK = re.compile(MARK)
+SHORTEST = 6
+"""Nothing that a rule finds is shorter, with what gives it away."""
+NEAR = 256
+"""What reaches from one line into another, as from a name to its value, is shorter; all but private keys, in which no
+cut makes a difference."""
+LONG = 4 * NEAR
+"""What is no longer than this is searched as a whole."""
 
 
-class SearchedView(View):
-    """The text with more cuts than in the view that was searched before."""
+class Excerpt(View):
+    """What stands next to the cuts that were not there when the text was searched before."""
 
-    __slots__ = ("_near", "_new")
+    __slots__ = ("_at", "_starts")
 
     def __init__(self, cuts: Sequence[Cut], searched: View) -> None:
-        super().__init__(searched.plain, cuts)
-        self.longest, self.numbers = searched.longest, searched.numbers
-        old = set(searched.cuts)
-        marked = [mark.start() for mark in _MARK.finditer(self.text)]
-        self._new = [at for at, cut in zip(marked, cuts, strict=True) if cut not in old] if old else marked
-        """Where the new cuts are."""
-        self._near = list(self._around())
+        self.plain, self.cuts = searched.plain, cuts
+        text, old = self.plain.text, set(searched.cuts)
+        # Only the first has no mark before it, and only the last none behind it.
+        first, last, between = (0, 0), (0, 0), dict[str, list[int]]()
+        for start, end in _next_to_new(text, self.plain.seen(cuts), [cut not in old for cut in cuts]):
+            if start == 0:
+                first = start, end
+            elif end == len(text):
+                last = start, end
+            else:
+                between.setdefault(text[start:end], []).append(start)
+        pieces = [text[slice(*first)], *between, text[slice(*last)]]
+        self._at = list(accumulate([len(piece) + 1 for piece in pieces[:-1]], initial=0))
+        """Where each piece begins here."""
+        self._starts = [[first[0]], *between.values(), [last[0]]]
+        """Where each piece stands in the text."""
+        self._read(MARK.join(pieces))
 
-    def _count(self) -> None:
-        """Once is enough: a cut makes no word longer and brings no digits together."""
+    def places(self, hits: list[Cut]) -> list[Cut]:
+        placed = []
+        for start, end, kind in hits:
+            number = bisect_right(self._at, start) - 1
+            at = self._at[number]
+            placed += [(start - at + there, end - at + there, kind) for there in self._starts[number]]
+        return self.plain.in_original(placed)
 
-    def search(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        return self._in(self._near, NEAR, pattern)
 
-    def search_far(self, pattern: re.Pattern[str], reach: int) -> Iterator[re.Match[str]]:
-        rows = self._rows(reach + FAR)
-        return self._in(((max(0, first - reach), last + FAR) for first, last in rows), reach, pattern)
+def _next_to_new(text: str, cuts: Sequence[Cut], new: list[bool]) -> Iterator[tuple[int, int]]:
+    """All that stands before or behind a new cut."""
+    ends, starts = [0, *[end for _, end, _ in cuts]], [*[start for start, _, _ in cuts], len(text)]
+    gaps = zip(ends, starts, [False, *new], [*new, False], strict=True)
+    for gap in [gap for gap in gaps if gap[1] - gap[0] >= SHORTEST and (gap[2] or gap[3])]:
+        if gap[1] - gap[0] <= LONG:
+            yield gap[:2]
+        else:
+            yield from _ends(text, *gap)
 
-    def _in(self, parts: Iterable[tuple[int, int]], reach: int, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """What begins in one of the parts."""
-        for start, end in parts:
-            for match in pattern.finditer(self.text, start, end + reach):
-                if match.start() >= end:
-                    break
-                yield match
 
-    def parts(self, reach: int) -> Iterator[tuple[int, int]]:
-        return ((max(0, first - reach), last + NEAR) for first, last in self._rows(reach + NEAR))
+def _ends(text: str, start: int, end: int, behind: bool, before: bool) -> list[tuple[int, int]]:
+    """Of a long part of the text the lines near a new cut, which it stands behind or before."""
+    head = _line_end(text, _line_end(text, start, end) + NEAR, end) if behind else start
+    tail = _line_start(text, start, _line_start(text, start, end) - NEAR) if before else end
+    if head >= tail:
+        return [(start, end)]
+    return [part for part in ((start, head), (tail, end)) if part[0] < part[1]]
 
-    def tokens(self, token: re.Pattern[str], head: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
-        """Every token that a new cut ends, or makes begin."""
-        done = 0
-        for first, last in self._rows(NEAR):
-            # No token reaches across a space.
-            floor = max(done, first - LONGEST_TOKEN)
-            start = max(floor, self.text.rfind(" ", floor, first), self.text.rfind("\n", floor, first))
-            done = last + NEAR
-            for begin in head.finditer(self.text, start, done + LONGEST_HEAD):
-                if begin.start() >= done:
-                    break
-                if match := token.match(self.text, begin.start()):
-                    yield match, 0
 
-    def _around(self) -> Iterator[tuple[int, int]]:
-        """The parts of the text that have a new cut in them or near; what two cuts share comes once."""
-        start = end = 0
-        for first, last in self._rows(NEAR):
-            # A part never begins inside a row of numbers: where one ends says where the next begins.
-            begin = end + len(self.text[end : max(end, first - NEAR)].rstrip(_IN_NUMBERS))
-            if begin > end:
-                yield start, end
-                start = begin
-            end = last + NEAR
-        yield start, end
+def _line_end(text: str, start: int, end: int) -> int:
+    """Where the line of `start` ends, if before `end`."""
+    found = text.find("\n", start, end)
+    return found if found >= 0 else end
 
-    def _rows(self, reach: int) -> Iterator[tuple[int, int]]:
-        """The new cuts, the first and the last of each row in which one is no farther than `reach` from the next."""
-        new = self._new
-        if new:
-            wide = [number for number in range(1, len(new)) if new[number] - new[number - 1] > reach]
-            for first, behind in zip([0, *wide], [*wide, len(new)], strict=True):
-                yield new[first], new[behind - 1]
+
+def _line_start(text: str, start: int, end: int) -> int:
+    """Where the line of `end` begins, with the line break before it, if not before `start`."""
+    return max(start, text.rfind("\n", start, end)) if end > start else start

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from karat.redact.names import AHEAD, FAR, KEYS, PARTIAL, SHORT, WORD, is_named, kind_named
+from karat.redact.names import AHEAD, KEYS, PARTIAL, SHORT, WORD, is_named, kind_named
 from karat.redact.plain import MARK
 from karat.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password
 from karat.redact.rule import Hit, Rule
@@ -23,7 +23,7 @@ _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]
 _GIVEN = (
     r"(?=(?P<rest>[0-9a-z_-]{0,40}))(?P=rest)(?=[\s\"'`\\\]=:!(>はが])(?:\\{0,3}[\"'`]|\]){0,2}"
     r"(?:\s{0,16}(?P<sign>=>|:=|[=!]?={1,3}|::?|は|が|(?<=\s)(?:is|was)(?=\s))"
-    r"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s]{4,100}</))|(?=\s{1,32}[\"'`]?[^\s\"'`]{20}))"
+    rf"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s{MARK}]{{4,100}}(?:</|{MARK})))|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
     r"\s{0,32}"
 )
 # In C# an @ may stand before a quote. Of secrets between quotes only a passphrase has spaces.
@@ -39,7 +39,7 @@ _VALUE = (
 # For text in small letters. Not where the value is cut already. A match is the word alone: a value may hold a name.
 _ASSIGNED = re.compile(rf"{WORD}{_PHRASE}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
 _MORE, _MORE_IN_QUERY = re.compile(f"{_SIGN}*"), re.compile(f"{_BEFORE_NEXT}*")
-_IN_QUERY = re.compile(r"[?&][\w.-]*$")
+_IN_NAME = re.compile(r"[\w.-]*")
 _NEXT_NAME = re.compile("[:=]")
 _DIGIT = re.compile(r"\d")
 _SENTENCE = frozenset(["is", "was", "は", "が"])
@@ -54,41 +54,41 @@ def _assigned(view: View) -> Iterator[Hit]:
     """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
     text, lower = view.text, view.lower
     done = 0
-    for part, last in view.parts(FAR):
-        done = max(done, part)
-        while (match := _ASSIGNED.search(lower, done, last + FAR)) and match.start() <= last:
-            at, done = match.span()
-            word = match[0]
-            if match["spaced"] is not None or (word in KEYS and _is_plain(match, text)):
-                continue
-            before = text[at - AHEAD : at] if at > AHEAD else text[:at]
-            if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
-                continue
-            in_query = ("?" in before or "&" in before) and _IN_QUERY.search(before) is not None
-            start, end = _judged(match, text, in_query=in_query)
-            if end - start < SHORTEST:
-                continue
-            kind = kind_named(word, before, text[done : match.end("rest")])
-            if kind and _is_secret(kind, match, text, start, end, before):
-                if end - start == JUDGED and match["bare"]:
-                    end = _end(text, start, end, in_query=in_query)
-                yield start, end, kind
-                done = end
+    while match := _ASSIGNED.search(lower, done):
+        at, done = match.span()
+        word, spaced, bare = match.group(0, "spaced", "bare")
+        if spaced is not None or (bare and word in KEYS and _is_plain(bare, match.start("bare"), text)):
+            continue
+        before = text[at - AHEAD : at] if at > AHEAD else text[:at]
+        if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
+            continue
+        query = max(before.rfind("?"), before.rfind("&"))
+        in_query = query >= 0 and _IN_NAME.fullmatch(before, query + 1) is not None
+        start, end = _bare(match, text, in_query) if bare else _framed(match, text)
+        if end - start < SHORTEST:
+            continue
+        kind = kind_named(word, before, text[done : match.end("rest")])
+        if kind and _is_secret(kind, match, text, start, end, before):
+            if end - start == JUDGED and bare:
+                end = _end(text, start, end, in_query=in_query)
+            yield start, end, kind
+            done = end
 
 
-def _is_plain(match: re.Match[str], text: str) -> bool:
-    """Small letters and no digit, as in no key: sooner seen than judged."""
+def _is_plain(bare: str, start: int, text: str) -> bool:
+    """Small letters and no digit near, as in no key: sooner seen than judged."""
+    return not _DIGIT.search(text, start, start + LONGEST_STAND_IN) and text.startswith(bare, start)
+
+
+def _framed(match: re.Match[str], text: str) -> tuple[int, int]:
+    """The value between quotes or brackets."""
+    quote = match["quote"]
+    return _quoted(quote, text, match.end("quote")) if quote else match.span("framed")
+
+
+def _bare(match: re.Match[str], text: str, in_query: bool) -> tuple[int, int]:
+    """The value, or of a long one as much as it is judged by."""
     start, end = match.span("bare")
-    if start < 0 or _DIGIT.search(text, start, start + LONGEST_STAND_IN):
-        return False
-    return text[start:end] == match["bare"]
-
-
-def _judged(match: re.Match[str], text: str, *, in_query: bool) -> tuple[int, int]:
-    """The value, or of a long bare one as much as it is judged by."""
-    start, end = match.span("bare")
-    if start < 0:
-        return _quoted(match["quote"], text, match.end("quote")) if match["quote"] else match.span("framed")
     if in_query and "&" in match["bare"]:
         return start, start  # what is before it is too short
     if end - start < JUDGED and not in_query and text[end : end + 1] == "&":
@@ -135,10 +135,14 @@ def _inside(quote: str) -> re.Pattern[str]:
 
 def _is_secret(kind: str, match: re.Match[str], text: str, start: int, end: int, before: str) -> bool:
     """Whether the value that a name of this kind is given is the secret itself."""
-    value = text[start : min(end, start + JUDGED)]
-    sign, call, bare = match["sign"], match["call"], match["bare"]
+    value = text[start:end] if end - start <= JUDGED else text[start : start + JUDGED]
+    sign, call, bare = match.group("sign", "call", "bare")
     quoted = bare is None
-    if bare and "\n" in text[match.end() : start] and _NEXT_NAME.search(text, start, min(end + 1, start + JUDGED)):
+    if (
+        bare
+        and text.find("\n", match.end(), start) >= 0
+        and _NEXT_NAME.search(text, start, min(end + 1, start + JUDGED))
+    ):
         return False  # the next name of a list, not the value of this one
     if call and _ASKED_FOR.search(before):
         return False

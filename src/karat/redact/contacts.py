@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
 from string import ascii_letters, digits
 
+from karat.redact.plain import MARK
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
 _LETTER = "0-9A-Za-z\u00c0-\u024f"
 LONGEST_LOCAL = 64
-LONGEST_DOMAIN = 600
 # The standard allows more signs before the @, but those rather belong to what is around: a=b@c, x/y@z, 'a@b'.
 _PLAIN = ascii_letters + digits + "._%+-"
 _LOCAL = _PLAIN + "".join(map(chr, range(0xC0, 0x250)))
@@ -22,7 +22,7 @@ _ENDINGS = "png jpg jpeg gif svg webp ico bmp avif pdf js ts mjs cjs css html js
 _FILE_ENDINGS = frozenset(_ENDINGS.split())
 # Those who take code from everybody; git@github.com names no one.
 _ROLES = frozenset(["git", "hg", "svn"])
-_IN_ADDRESS = re.compile(r"://[^\s/]*$")
+_IN_ADDRESS = re.compile(rf"://[^\s/{MARK}]*$")
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 # Not the ones that every machine has: its own, any, a mask.
@@ -49,7 +49,7 @@ def _emails(view: View) -> Iterator[Hit]:
     text = view.text
     has_url = "://" in text
     signs = _PLAIN if text.isascii() else _LOCAL
-    for match in view.search_far(_DOMAIN, LONGEST_DOMAIN):
+    for match in _DOMAIN.finditer(text):
         if match["top"].lower() in _FILE_ENDINGS:
             continue
         at = match.start()
@@ -64,11 +64,11 @@ def _emails(view: View) -> Iterator[Hit]:
 def _ip_addresses(view: View) -> Iterator[Hit]:
     text = view.text
     if "." in text:
-        for match in view.search(_IPV4):
+        for match in _IPV4.finditer(text):
             if not _is_numbered(text[max(0, match.start() - 24) : match.start()]):
                 yield (*match.span(), "ip-address")
     if text.count(":") > 1:
-        for match in view.search(_IPV6):
+        for match in _IPV6.finditer(text):
             if _is_ipv6(match.group()):
                 yield (*match.span(), "ip-address")
 

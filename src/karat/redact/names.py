@@ -2,6 +2,8 @@
 
 import re
 
+from karat.redact.plain import MARK
+
 # The word in small letters, and the kind of secret it names.
 _WORDS = {
     **dict.fromkeys(["password", "passwd", "passphrase", "passwort", "contraseña", "contrasena", "pwd"], "password"),
@@ -32,8 +34,6 @@ _PARTS = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
 # Grown together with the word before it. keyboard and tokenizer only begin like one of ours.
 AHEAD = 24
 """How much of what stands before a word may belong to its name."""
-FAR = 512
-"""No farther from a name than this is anything that has a say in whether its value is a secret."""
 _GROWN = ("key", "accesskey", "value", "string")
 
 
@@ -72,7 +72,7 @@ def kind_named(word: str, before: str, rest: str) -> str | None:
     kind = _WORDS[word]
     if kind == "password" or kind == "token":
         return kind
-    whole = (before + word + rest).lower()
+    whole = (before.rpartition(MARK)[2] + word + rest).lower()
     if "aws" in whole and "secret" in whole and "key" in whole:
         return "aws-secret-key"
     return "api-key" if rest.lower().endswith("key") else kind

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from karat.redact.checks import iban_length, is_card, is_iban, is_my_number, luhn
+from karat.redact.plain import MARK
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
@@ -16,7 +17,7 @@ _CARD = re.compile(
     rf"|[ -][0-9]{{6}}[ -][0-9]{{4,5}}|[0-9]{{9,15}}){_NOT_BEHIND}"
 )
 _TWELVE = re.compile(rf"{_FIRST}[0-9]{{3}}(?:[0-9]{{8}}|([ -])[0-9]{{4}}\1[0-9]{{4}}){_NOT_BEHIND}(?![ -][0-9]{{4}})")
-_CARD_WORD = re.compile(r"(?:card|visa|maestro|amex|カード)[^0-9\n]{0,24}$")
+_CARD_WORD = re.compile(rf"(?:card|visa|maestro|amex|カード)[^0-9\n{MARK}]{{0,24}}$")
 # As a value in an address, or behind a #, it is rather the number of a page or an order.
 _MY_NUMBER_EDGE = re.compile(r"(?<![=/#])")
 # Area 000 and 666, group 00 and serial 0000 were never given out.
@@ -36,12 +37,12 @@ def _personal_numbers(view: View) -> Iterator[Hit]:
     if not view.numbers:
         return
     if "-" in view.text:
-        for match in view.search(_US_SSN):
+        for match in _US_SSN.finditer(view.text):
             yield (*match.span(), "us-ssn")
-    for match in view.search(_CARD):
+    for match in _CARD.finditer(view.text):
         if is_card(digits_of(match.group())):
             yield (*match.span(), "card")
-    for match in view.search(_TWELVE):
+    for match in _TWELVE.finditer(view.text):
         if _is_called_card(view.lower, match):
             yield (*match.span(), "card")
         if _MY_NUMBER_EDGE.match(view.text, match.start()) and is_my_number(digits_of(match.group())):
@@ -56,7 +57,7 @@ def _is_called_card(lower: str, match: re.Match[str]) -> bool:
 
 
 def _iban(view: View) -> Iterator[Hit]:
-    for digits in view.search(_IBAN_DIGITS):
+    for digits in _IBAN_DIGITS.finditer(view.text):
         start = digits.start() - 2
         length = iban_length(view.text[start : start + 2])
         match = _signs(length).match(view.text, start) if length else None

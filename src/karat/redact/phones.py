@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from karat.redact.numbers import digits_of
+from karat.redact.plain import MARK
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
@@ -57,7 +58,7 @@ _COLUMN = re.compile("[0-9] ")
 _OTHER_NUMBER = re.compile(
     r"(?:order|invoice|ticket|case|ref|reference|isbn|issn|doi|pmid|sku|part|serial|tracking|version|build|account|"
     r"model|item|lot|batch|id|code|room|patent|grant|trial|rev|revision|release|page|pages|vol|volume|"
-    r"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n]{0,12}$"
+    rf"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n{MARK}]{{0,12}}$"
 )
 _WITHIN = 13
 """No farther from the number does such a word end."""
@@ -67,15 +68,15 @@ def _phones(view: View) -> Iterator[Hit]:
     if not view.numbers:
         return
     for pattern in (_INTERNATIONAL, _FROM_ABROAD):
-        for match in view.search(pattern):
+        for match in pattern.finditer(view.text):
             if _is_international(match):
                 yield (*match.span(), "phone")
-    for match in view.search(_NATIONAL):
+    for match in _NATIONAL.finditer(view.text):
         if _is_national(view, match):
             yield (*match.span(), "phone")
     if _CALLED_WORD.search(view.lower):
         last = 0
-        for first in view.search(_SEVEN_DIGITS):
+        for first in _SEVEN_DIGITS.finditer(view.text):
             start = first.start()
             called = _is_called(view.lower, max(last, start - 48), start)
             last = start

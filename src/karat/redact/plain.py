@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import accumulate
 
 from karat.redact.edges import never_joined
@@ -14,7 +14,8 @@ MARK = "\ufdd0"
 
 # Copied along from web pages, or put there so that nobody finds what they part. So are the signs that Unicode keeps for
 # programs.
-_INVISIBLE = re.compile(f"[{IGNORED}{JOINERS}{SELECTORS}\ufdd1-\ufdef]+")
+_HIDDEN = f"{IGNORED}{JOINERS}{SELECTORS}{MARK}-\ufdef"
+_INVISIBLE = re.compile(f"[{_HIDDEN}]+")
 
 
 def _plain_forms() -> dict[int, str]:
@@ -33,13 +34,14 @@ def _plain_forms() -> dict[int, str]:
 
 _PLAIN = _plain_forms()
 # Written as ranges: a class of a thousand signs is slow to search for.
-_FOLDED = re.compile("([\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff]+)")
+_FOLDED = "\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff"
+_ODD = re.compile(f"([{_FOLDED}{_HIDDEN}]+)")
 
 
 class Plain:
     """What all views of a text share: the text in plain letters without what nobody sees, and the way back."""
 
-    __slots__ = ("_hidden", "_left_out", "_out_at", "hidden", "never_joined", "original", "text")
+    __slots__ = ("_ends", "_left_out", "_out_at", "_starts", "hidden", "never_joined", "original", "text")
 
     def __init__(self, original: str) -> None:
         self.original = self.text = original
@@ -47,40 +49,46 @@ class Plain:
         """Whether signs are left out."""
         self.never_joined = never_joined(original)
         if not original.isascii():
-            # What we mark cuts with is no sign of theirs.
-            self.text = _folded(original).replace(MARK, "\u200b")
-            self._leave_out([run.span() for run in _INVISIBLE.finditer(self.text)])
+            # Each run of odd signs is looked at once, however often it stands there.
+            pieces = _ODD.split(original)
+            forms = {run: _INVISIBLE.sub("", run).translate(_PLAIN) for run in set(pieces[1::2])}
+            if any(len(run) > len(form) for run, form in forms.items()):
+                self._leave_out(pieces)
+            pieces[1::2] = map(forms.__getitem__, pieces[1::2])
+            self.text = "".join(pieces)
 
-    def _leave_out(self, hidden: list[tuple[int, int]]) -> None:
-        if hidden:
-            self.hidden = True
-            self.text = _INVISIBLE.sub("", self.text)
-            self._hidden = hidden
-            self._left_out = [0, *accumulate(end - start for start, end in hidden)]
-            """How many signs are left out up to the first, second, ... run of them."""
-            self._out_at = [start - out for (start, _), out in zip(hidden, self._left_out, strict=False)]
-            """Where in the text they would be."""
+    def _leave_out(self, pieces: list[str]) -> None:
+        """Remember where signs are left out; every other piece has some that may be."""
+        self.hidden = True
+        spans = {run: [match.span() for match in _INVISIBLE.finditer(run)] for run in set(pieces[1::2])}
+        begins = list(accumulate(map(len, pieces), initial=0))[1::2]
+        hidden = [
+            (at + start, at + end) for at, run in zip(begins, pieces[1::2], strict=False) for start, end in spans[run]
+        ]
+        self._starts, self._ends = [start for start, _ in hidden], [end for _, end in hidden]
+        self._left_out = [0, *accumulate(end - start for start, end in hidden)]
+        """How many signs are left out up to the first, second, ... run of them."""
+        self._out_at = [start - out for start, out in zip(self._starts, self._left_out, strict=False)]
+        """Where in the text they would be."""
 
-    def in_original(self, start: int, end: int) -> tuple[int, int]:
-        """Where in the original a part of the text stands."""
-        first, last = bisect_right(self._out_at, start), bisect_right(self._out_at, end - 1)
-        return start + self._left_out[first], end + self._left_out[last]
+    def in_original(self, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """Where in the original some parts of the text stand."""
+        if not self.hidden:
+            return parts
+        out, at = self._left_out, self._out_at
+        return [
+            (start + out[bisect_right(at, start)], end + out[bisect_right(at, end - 1)], kind)
+            for start, end, kind in parts
+        ]
 
-    def seen(self, cuts: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    def seen(self, cuts: Sequence[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
         """Parts of the original, in places of the text."""
+        if not self.hidden:
+            return cuts
         return [(self._in_text(start), self._in_text(end), kind) for start, end, kind in cuts]
 
     def _in_text(self, place: int) -> int:
         """How many signs of the text stand before a place of the original."""
-        runs = bisect_left(self._hidden, (place, 0))
-        inside = max(0, self._hidden[runs - 1][1] - place) if runs else 0
-        return place - self._left_out[runs] + inside
-
-
-def _folded(text: str) -> str:
-    """The text with plain letters. Each run of variants is translated once, however often it stands there."""
-    pieces = _FOLDED.split(text)
-    if len(pieces) > 1:
-        forms = {run: run.translate(_PLAIN) for run in set(pieces[1::2])}
-        pieces[1::2] = map(forms.__getitem__, pieces[1::2])
-    return "".join(pieces)
+        runs = bisect_left(self._starts, place)
+        inside = self._ends[runs - 1] - place if runs else 0
+        return place - self._left_out[runs] + max(0, inside)

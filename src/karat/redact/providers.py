@@ -2,6 +2,7 @@
 
 import re
 
+from karat.redact.plain import MARK
 from karat.redact.rule import LOOSE_EDGE_BEHIND, Near, Token, patterns, tokens
 
 _W = "[0-9A-Za-z]"
@@ -140,7 +141,7 @@ _PATTERNS = [
     ("teams-webhook", "webhook.office.com", 60, 0, r"webhook\.office\.com/webhookb2/(?P<value>[0-9A-Za-z@/-]{60,400})"),
     ("telegram-token", ":", 44, None, rf"[0-9]{LOOSE_EDGE_BEHIND}[0-9]{{7,9}}:{_U}{{35}}(?!{_U})"),
     ("mailchimp-key", "-us", 36, 32, rf"[0-9a-z]{LOOSE_EDGE_BEHIND}[0-9a-z]{{31}}-us[0-9]{{1,2}}(?!{_W})"),
-    ("npm-token", ":_authtoken", 11, 0, r":_authToken\s{0,16}=\s{0,16}[\"']?(?P<value>[^\s\"'$]{10,200})"),
+    ("npm-token", ":_authtoken", 11, 0, rf":_authToken\s{{0,16}}=\s{{0,16}}[\"']?(?P<value>[^\s\"'${MARK}]{{10,200}})"),
     *(
         ("softlayer-key", word, 64, 0, rf"(?i:{word}){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})")
         for word in ("softlayer", "sl")
@@ -177,7 +178,7 @@ _AWS_SECRET = Near(
     "aws",
     40,
     re.compile(r"[\"'](?P<value>[0-9A-Za-z/+]{40})[\"']"),
-    before=re.compile(r"(?i:aws)[^\n]{0,60}$"),
+    before=re.compile(rf"(?i:aws)[^\n{MARK}]{{0,60}}$"),
 )
 
 PROVIDERS = [

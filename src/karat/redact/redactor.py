@@ -6,7 +6,7 @@ from operator import itemgetter
 from karat.errors import InputError, did_you_mean
 from karat.policy.redact import CATEGORIES, Category, Redact
 from karat.redact.addresses import ADDRESSES
-from karat.redact.again import SearchedView
+from karat.redact.again import Excerpt
 from karat.redact.assignments import ASSIGNMENTS
 from karat.redact.contacts import CONTACTS
 from karat.redact.edges import widened
@@ -45,6 +45,7 @@ class Redactor:
         self._on = _chosen(self._categories, only) & {kind for kind in self._categories if policy.looks_for(kind)}
         users = [as_rule(rule, policy.timeout_ms) for rule in policy.rules]
         self._rules = [rule for rule in (*RULES, *users) if rule.kinds & self._on]
+        self._has_users = bool(users)
         self._key = key
 
     def redact(self, text: str) -> Redacted:
@@ -69,7 +70,8 @@ class Redactor:
             if not new:
                 break
             cuts = self._merge([*cuts, *new]) if cuts else new
-            view = SearchedView(cuts, view)
+            # A user's rule may need all of the text.
+            view = View(view.plain, cuts) if self._has_users else Excerpt(cuts, view)
         else:
             # Only rules that feed on their own marks get here. What cannot be cleaned is not let through.
             cuts = [(0, len(text), new[0][2])]
@@ -87,7 +89,7 @@ class Redactor:
         hits = [hit for rule in self._rules for hit in rule.find(view)]
         if not self._on.issuperset(map(_kind, hits)):
             hits = [hit for hit in hits if hit[2] in self._on]
-        if MARK in view.text:
+        if self._has_users and MARK in view.text:
             hits = list(_between_marks(view.text, hits))
         found = self._merge(view.places(hits))
         return found if view.plain.never_joined else self._merge(widened(view.plain.original, found))

@@ -22,9 +22,6 @@ END = "(?![0-9A-Za-z])"
 _EDGE = r"(?:[^0-9A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2}|^)"
 AHEAD = 80
 """How much of what stands in front of a match can speak for it."""
-REACH = 320
-"""No pattern that is tried everywhere matches more than this."""
-
 
 Hit = tuple[int, int, str]
 """Something found: where it starts and ends in the view, and its kind. A plain tuple, as a text may have thousands."""
@@ -82,11 +79,11 @@ def tokens(rows: Iterable[Token]) -> Rule:
     table = [(row, prefix) for row in rows for prefix in row.prefixes.split()]
     named = {f"t{number}": row for number, (row, _) in enumerate(table)}
     bodies = {prefix: _body(row, prefix, name) for (row, prefix), name in zip(table, named, strict=True)}
-    token, head = (re.compile(_EDGE + _tree(some, "(?={})")) for some in (bodies, dict.fromkeys(bodies, "")))
+    token = re.compile(_EDGE + _tree(bodies, "(?={})"))
     whole = {name for name, row in named.items() if "(?P<value>" not in row.body}
 
     def find(view: View) -> Iterator[Hit]:
-        for match, far in view.tokens(token, head):
+        for match, far in view.tokens(token):
             name = str(match.lastgroup)
             start, end = match.span(name)
             # A match is the edge and the first letter.
@@ -127,7 +124,7 @@ def patterns(rows: Sequence[Near]) -> Rule:
         for row in rows:
             if row.length <= view.longest and row.word in view.lower:
                 group = cut_of(row.pattern)
-                for match in view.search_far(row.pattern, REACH) if row.ahead is None else _at_words(row, view):
+                for match in row.pattern.finditer(view.text) if row.ahead is None else _at_words(row, view):
                     start, end = match.span(group)
                     if _stands(row, view.text, start, end):
                         yield start, end, row.kind

@@ -3,11 +3,13 @@
 Rules look at `view.text`; `places` says where in the original a match stands. A mark (`[secret:aws-key]`) and a cut
 that is going to be a mark look the same here, each as one MARK. That is why redacting twice changes nothing: the
 redacted text has the same view as the original with its cuts, and the search went on until that view had no match.
+
+A rule may see a MARK, but never past it. So what stands between two of them can be searched alone (`again`).
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from karat.redact.plain import MARK, Plain
@@ -17,7 +19,7 @@ _MARKS = re.compile(r"\[(?:secret|pii):[a-z][a-z0-9-]{0,39}\]")
 
 LONG = 11
 """A word of this length may be a token; the shortest that is looked for has eleven letters."""
-_LONG_WORDS = re.compile(rf"\S{{{LONG},}}")
+_LONG_WORDS = re.compile(rf"[^\s{MARK}]{{{LONG},}}")
 _SEVEN_DIGITS = re.compile(r"[0-9](?:[ ().\n-]{0,3}[0-9]){6}")
 # Typed for a hyphen in 03ー1234ー5678, and a long vowel everywhere else.
 _LONG_VOWEL = re.compile("[ーｰ](?<=[0-9].)(?=[0-9])")
@@ -33,40 +35,23 @@ class View:
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = ()) -> None:
         self.plain, self.cuts = plain, cuts
-        self._out = plain.seen(cuts) if plain.hidden else cuts
-        text = _without(plain.text, self._out) if cuts else plain.text
+        self._out = plain.seen(cuts)
+        self._read(_without(plain.text, self._out) if cuts else plain.text)
+
+    def _read(self, text: str) -> None:
         if not text.isascii() and ("ー" in text or "ｰ" in text):
             text = _LONG_VOWEL.sub("-", text)
         self.text, self.lower = text, text.lower()
-        self._count()
-
-    def _count(self) -> None:
-        words = [word for word in self.text.split() if len(word) >= LONG]
+        words = [word for word in text.replace(MARK, " ").split() if len(word) >= LONG]
         self.longest = max(map(len, words), default=0)
         """No word has more letters."""
-        self.numbers = _SEVEN_DIGITS.search(self.text) is not None
+        self.numbers = _SEVEN_DIGITS.search(text) is not None
         """Whether digits stand close together anywhere, as those of phones and cards do."""
         self._long = " ".join(words)
         self._long_at: tuple[list[int], list[int]] | None = None
 
-    def search(self, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-        """What a pattern matches that is no longer than NEAR."""
-        return pattern.finditer(self.text)
-
-    def search_far(self, pattern: re.Pattern[str], reach: int) -> Iterator[re.Match[str]]:  # noqa: ARG002 - see again.py
-        """What a pattern matches that is no longer than `reach`."""
-        return pattern.finditer(self.text)
-
-    def parts(self, reach: int) -> Iterable[tuple[int, int]]:  # noqa: ARG002
-        """Where something may begin that is given away, no farther than `reach` before it."""
-        return [(0, len(self.text))]
-
-    def tokens(
-        self,
-        token: re.Pattern[str],
-        head: re.Pattern[str],  # noqa: ARG002
-    ) -> Iterator[tuple[re.Match[str], int]]:
-        """Every token, and how far from there it is in the text. `head` is how a token begins."""
+    def tokens(self, token: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
+        """Every token among the long words, and how far from there it is in the text."""
         for match in token.finditer(self._long):
             if self._long_at is None:
                 self._long_at = _long_at(self.text)
@@ -79,9 +64,7 @@ class View:
         """The same parts of the text in places of the original."""
         if hits and self.cuts:
             hits = _placed(hits, self._out)
-        if self.plain.hidden:
-            hits = [(*self.plain.in_original(start, end), kind) for start, end, kind in hits]
-        return hits
+        return self.plain.in_original(hits)
 
 
 def marks(text: str) -> list[tuple[int, int]]:
