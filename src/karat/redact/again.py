@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from karat.redact.plain import MARK
+from karat.redact.plain import MARK, Plain
 from karat.redact.view import Cut, View
 
 SHORTEST = 6
@@ -30,7 +30,7 @@ class Excerpt(View):
         text, old = self.plain.text, set(searched.cuts)
         # Only the first has no mark before it, and only the last none behind it.
         first, last, between = (0, 0), (0, 0), dict[str, list[int]]()
-        for start, end in _next_to_new(text, self.plain.seen(cuts), [cut not in old for cut in cuts]):
+        for start, end in _next_to(self.plain, cuts, [number for number, cut in enumerate(cuts) if cut not in old]):
             if start == 0:
                 first = start, end
             elif end == len(text):
@@ -53,24 +53,23 @@ class Excerpt(View):
         return self.plain.in_original(placed)
 
 
-def _next_to_new(text: str, cuts: Sequence[Cut], new: list[bool]) -> Iterator[tuple[int, int]]:
-    """All that stands before or behind a new cut."""
-    ends, starts = [0, *[end for _, end, _ in cuts]], [*[start for start, _, _ in cuts], len(text)]
-    gaps = zip(ends, starts, [False, *new], [*new, False], strict=True)
-    for gap in [gap for gap in gaps if gap[1] - gap[0] >= SHORTEST and (gap[2] or gap[3])]:
-        if gap[1] - gap[0] <= LONG:
-            yield gap[:2]
+def _next_to(plain: Plain, cuts: Sequence[Cut], new: list[int]) -> Iterator[tuple[int, int]]:
+    """All that stands before or behind one of the new cuts."""
+    ends, starts = [0, *[end for _, end, _ in cuts]], [*[start for start, _, _ in cuts], len(plain.original)]
+    gaps = sorted({*new, *[number + 1 for number in new]})
+    for start, end in [(ends[gap], starts[gap]) for gap in gaps if starts[gap] - ends[gap] >= SHORTEST]:
+        first, last = plain.in_text(start), plain.in_text(end)
+        if last - first <= LONG:
+            yield first, last
         else:
-            yield from _ends(text, *gap)
+            yield from _both_ends(plain.text, first, last)
 
 
-def _ends(text: str, start: int, end: int, behind: bool, before: bool) -> list[tuple[int, int]]:
-    """Of a long part of the text the lines near a new cut, which it stands behind or before."""
-    head = _line_end(text, _line_end(text, start, end) + NEAR, end) if behind else start
-    tail = _line_start(text, start, _line_start(text, start, end) - NEAR) if before else end
-    if head >= tail:
-        return [(start, end)]
-    return [part for part in ((start, head), (tail, end)) if part[0] < part[1]]
+def _both_ends(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Of a long part of the text the lines near where it starts and ends."""
+    head = _line_end(text, _line_end(text, start, end) + NEAR, end)
+    tail = _line_start(text, start, _line_start(text, start, end) - NEAR)
+    return [(start, head), (tail, end)] if head < tail else [(start, end)]
 
 
 def _line_end(text: str, start: int, end: int) -> int:

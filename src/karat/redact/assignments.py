@@ -62,8 +62,7 @@ def _assigned(view: View) -> Iterator[Hit]:
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
         if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
             continue
-        query = max(before.rfind("?"), before.rfind("&"))
-        in_query = query >= 0 and _IN_NAME.fullmatch(before, query + 1) is not None
+        in_query = ("?" in before or "&" in before) and _is_in_query(before)
         start, end = _bare(match, text, in_query) if bare else _framed(match, text)
         if end - start < SHORTEST:
             continue
@@ -73,6 +72,11 @@ def _assigned(view: View) -> Iterator[Hit]:
                 end = _end(text, start, end, in_query=in_query)
             yield start, end, kind
             done = end
+
+
+def _is_in_query(before: str) -> bool:
+    """Whether nothing but a name stands behind the last ? or &."""
+    return _IN_NAME.fullmatch(before, max(before.rfind("?"), before.rfind("&")) + 1) is not None
 
 
 def _is_plain(bare: str, start: int, text: str) -> bool:

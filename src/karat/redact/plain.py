@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 from itertools import accumulate
 
 from karat.redact.edges import never_joined
@@ -51,9 +50,10 @@ class Plain:
         if not original.isascii():
             # Each run of odd signs is looked at once, however often it stands there.
             pieces = _ODD.split(original)
-            forms = {run: _INVISIBLE.sub("", run).translate(_PLAIN) for run in set(pieces[1::2])}
-            if any(len(run) > len(form) for run, form in forms.items()):
+            forms = {run: run.translate(_PLAIN) for run in set(pieces[1::2])}
+            if _INVISIBLE.search("".join(forms)):
                 self._leave_out(pieces)
+                forms = {run: _INVISIBLE.sub("", form) for run, form in forms.items()}
             pieces[1::2] = map(forms.__getitem__, pieces[1::2])
             self.text = "".join(pieces)
 
@@ -81,14 +81,10 @@ class Plain:
             for start, end, kind in parts
         ]
 
-    def seen(self, cuts: Sequence[tuple[int, int, str]]) -> Sequence[tuple[int, int, str]]:
-        """Parts of the original, in places of the text."""
-        if not self.hidden:
-            return cuts
-        return [(self._in_text(start), self._in_text(end), kind) for start, end, kind in cuts]
-
-    def _in_text(self, place: int) -> int:
+    def in_text(self, place: int) -> int:
         """How many signs of the text stand before a place of the original."""
+        if not self.hidden:
+            return place
         runs = bisect_left(self._starts, place)
         inside = self._ends[runs - 1] - place if runs else 0
         return place - self._left_out[runs] + max(0, inside)

@@ -19,7 +19,7 @@ LOOSE_EDGE_BEHIND = r"(?:(?<![0-9A-Za-z].)|(?<=\\[nrt].)|(?<=%[0-9A-Fa-f]{2}.))"
 TIGHT_EDGE = rf"(?:(?<![0-9A-Za-z_-])|{_ESCAPED})"
 END = "(?![0-9A-Za-z])"
 # A loose edge to search for. Of what is behind it one letter is taken: its other signs may be the next token's edge.
-_EDGE = r"(?:[^0-9A-Za-z]|\\[nrt]|%[0-9A-Fa-f]{2}|^)"
+_EDGE = r"[^0-9A-Za-z](?:(?<=\\)[nrt]|(?<=%)[0-9A-Fa-f]{2}|)"
 AHEAD = 80
 """How much of what stands in front of a match can speak for it."""
 

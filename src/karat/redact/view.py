@@ -35,7 +35,7 @@ class View:
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = ()) -> None:
         self.plain, self.cuts = plain, cuts
-        self._out = plain.seen(cuts)
+        self._out = [(plain.in_text(start), plain.in_text(end), kind) for start, end, kind in cuts]
         self._read(_without(plain.text, self._out) if cuts else plain.text)
 
     def _read(self, text: str) -> None:
@@ -47,7 +47,7 @@ class View:
         """No word has more letters."""
         self.numbers = _SEVEN_DIGITS.search(text) is not None
         """Whether digits stand close together anywhere, as those of phones and cards do."""
-        self._long = " ".join(words)
+        self._long = " ".join(["", *words])
         self._long_at: tuple[list[int], list[int]] | None = None
 
     def tokens(self, token: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
@@ -94,6 +94,6 @@ def _placed(hits: list[Cut], cuts: Sequence[Cut]) -> list[Cut]:
 
 
 def _long_at(text: str) -> tuple[list[int], list[int]]:
-    """Where every long word begins: in a text of only those, and in all of it."""
+    """Where every long word begins: in a text of only those, each behind a space, and in all of it."""
     words = list(_LONG_WORDS.finditer(text))
-    return [0, *accumulate(len(word[0]) + 1 for word in words)], [word.start() for word in words]
+    return list(accumulate([len(word[0]) + 1 for word in words], initial=1)), [word.start() for word in words]
