@@ -18,12 +18,13 @@ contraseña pass pwd secret token key apikey api-key api_key value test foo bar 
 env environment vault keychain keyring
 """
 _STAND_IN_WORDS = frozenset(_PLACEHOLDERS.split())
+# For text in small letters.
 _STAND_IN = re.compile(
-    r"(?i:your|my|the|some|insert|enter|put|add|replace|change|example|sample|dummy|fake|mock|placeholder|redacted|todo)"
-    r"(?:[-_ ]?(?i:own|new|real|actual|secret|super|api|access|auth|client|private|db|database|app|very|strong|me|this|"
+    r"(?:your|my|the|some|insert|enter|put|add|replace|change|example|sample|dummy|fake|mock|placeholder|redacted|todo)"
+    r"(?:[-_ ]?(?:own|new|real|actual|secret|super|api|access|auth|client|private|db|database|app|very|strong|me|this|"
     r"with|in|a|an))*"
-    r"[-_ .]?(?i:key|token|password|passwd|pass|pwd|secret|value|credentials?|string|here|goes|id|one)"
-    r"[-_ .]?(?i:here|goes|value|key|token)?[-_ .]?(?i:here)?"
+    r"[-_ .]?(?:key|token|password|passwd|pass|pwd|secret|value|credentials?|string|here|goes|id|one)"
+    r"[-_ .]?(?:here|goes|value|key|token)?[-_ .]?(?:here)?"
 )
 _SAME_SIGN = re.compile(r"(?P<sign>.)(?P=sign)*|[xX*.•_#?-]+")
 _ELLIPSIS = re.compile(r".{0,8}(?:\.{3,}|…|\*{3,}|x{4,}|X{4,}).{0,4}")
@@ -44,8 +45,8 @@ _CODE = re.compile(
 _IN_QUOTES, _BARE = (
     re.compile("|".join(f"(?:{pattern.pattern})" for pattern in some))
     for some in (
-        (_STAND_IN, _SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE),
-        (_STAND_IN, _SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE, _CODE),
+        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE),
+        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE, _CODE),
     )
 )
 # A digit, and nothing that any of them begins with or needs: sooner seen than that none of them matches.
@@ -67,9 +68,12 @@ def stand_in(value: str, *, quoted: bool = False) -> bool:
     """
     if len(value) > LONGEST_STAND_IN:
         return value.startswith(("${", "$(", "{{"))
-    if _letters_and_digits(value) and "xxxx" not in value.lower():
+    lower = value.lower()
+    if not _letters_and_digits(value) and (lower in _STAND_IN_WORDS or _STAND_IN.fullmatch(lower)):
+        return True
+    if value.isalnum() and "xx" not in lower:
         return value == value[0] * len(value)  # as the patterns would say, only sooner
-    return value.lower() in _STAND_IN_WORDS or (_IN_QUOTES if quoted else _BARE).fullmatch(value) is not None
+    return (_IN_QUOTES if quoted else _BARE).fullmatch(value) is not None
 
 
 def _letters_and_digits(value: str) -> bool:
