@@ -65,7 +65,10 @@ def looking_everywhere(text: str) -> tuple[Finding, ...]:
             for row in ("1234 " * LONG, f"{LINES}{'a b' * LONG},", f"{LINES}a@b.co {'a b' * LONG},")
         ),
         # a value that a cut makes one, its name in another line
-        (f"{LINES}login ann password\n%ABC_AKIA{'A' * 16}%\n{LINES}", f"\n[secret:password][secret:aws-key]%\n{LINES}"),
+        (
+            f"{LINES}login ann\n\n\n\npassword\n\n\n\n%ABC_AKIA{'A' * 16}%\n{LINES}",
+            f"\n[secret:password][secret:aws-key]%\n{LINES}",
+        ),
         # an option at the very start
         ("-key %ABC_AKIA" + "A" * 16 + "%", "-key [secret:password][secret:aws-key]%"),
         # a name that is a mark
@@ -106,6 +109,9 @@ def test_all_of_it_goes(text: str) -> None:
         'password====\\\\\\"abc def"',
         "password:\nusername: ann",
         "password=abc1-xxxx",
+        "password=abc1xxxx",
+        "PASSWORD=abcdXXXX",
+        "PASSWORD=xXxX",
         "?password=a&b=c1d2",
     ],
 )
@@ -166,9 +172,10 @@ def test_looking_at_the_ends_of_what_is_long_misses_nothing(text: str) -> None:
         (f'aws "{SECRET}"', 'aws "[secret:aws-secret-key]"'),
         ("aws [pii:email] secret_key=abcd1234abcd", "aws [pii:email] secret_key=[secret:api-key]"),
         ("aws secret_key=abcd1234abcd", "aws secret_key=[secret:aws-secret-key]"),
-        ("password a1b2c3[pii:email]abcdefghijklmnop", "password a1b2c3[pii:email]abcdefghijklmnop"),
+        ("password a1b2c3d4[pii:email]abcdefghijklmnop", "password a1b2c3d4[pii:email]abcdefghijklmnop"),
+        ("password a1b2c3d4abcdefghijklmnop", "password [secret:password]"),
         ("<password>hunter2[pii:email]</password>", "<password>[secret:password][pii:email]</password>"),
-        ("<password>hun[pii:email]ter2</password>", "<password>hun[pii:email]ter2</password>"),
+        ("ann@b.co <password>hunter2", "[pii:email] <password>hunter2"),
         ("login ann[pii:email] password hunter2", "login ann[pii:email] password [secret:password]"),
         ("login ann[pii:email]x password hunter2", "login ann[pii:email]x password hunter2"),
         (":_authToken=abc[pii:email]defghijklmn", ":_authToken=abc[pii:email]defghijklmn"),

@@ -13,10 +13,10 @@ from karat.redact.view import Cut, View
 
 SHORTEST = 6
 """Nothing that a rule finds is shorter, with what gives it away."""
-NEAR = 256
+NEAR = 512
 """What reaches from one line into another, as from a name to its value, is shorter; all but private keys, in which no
 cut makes a difference."""
-LONG = 4 * NEAR
+LONG = 2 * NEAR
 """What is no longer than this is searched as a whole."""
 
 
@@ -67,17 +67,5 @@ def _next_to(plain: Plain, cuts: Sequence[Cut], new: list[int]) -> Iterator[tupl
 
 def _both_ends(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Of a long part of the text the lines near where it starts and ends."""
-    head = _line_end(text, _line_end(text, start, end) + NEAR, end)
-    tail = _line_start(text, start, _line_start(text, start, end) - NEAR)
-    return [(start, head), (tail, end)] if head < tail else [(start, end)]
-
-
-def _line_end(text: str, start: int, end: int) -> int:
-    """Where the line of `start` ends, if before `end`."""
-    found = text.find("\n", start, end)
-    return found if found >= 0 else end
-
-
-def _line_start(text: str, start: int, end: int) -> int:
-    """Where the line of `end` begins, with the line break before it, if not before `start`."""
-    return max(start, text.rfind("\n", start, end)) if end > start else start
+    head, tail = text.find("\n", start + NEAR, end), text.rfind("\n", start, end - NEAR)
+    return [(start, head), (tail, end)] if 0 <= head < tail else [(start, end)]

@@ -38,7 +38,7 @@ article item step rule python chrome windows node バージョン 第
 _NUMBERED_WORDS = frozenset(_NUMBERED.split())
 _LAST_WORD = re.compile(r"[^\W\d_]{1,12}(?=\.?$)")
 _IPV6 = re.compile(
-    r"[0-9A-Fa-f:](?<![0-9A-Za-z_:.].)(?:(?<!:)[0-9A-Fa-f]{0,3}:|(?<=:))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){1,7}"
+    r"[0-9A-Fa-f:](?<![0-9A-Za-z_:.].)(?:[0-9A-Fa-f]{0,3}:|(?<=:))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){1,7}"
     r"(?:\.[0-9]{1,3}){0,3}(?![0-9A-Za-z_:])"
 )
 # Single colons between groups, and two in a row at most once.
