@@ -159,6 +159,18 @@ def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
     assert redact(text).findings == ()
 
 
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("see https://x.io\nann@example.com", "see https://x.io\n[pii:email]"),
+        ("last order\n03-1234-5678", "last order\n[pii:phone]"),
+        ('get\npassword("hunter22x")', 'get\npassword("[secret:password]")'),
+    ],
+)
+def test_the_line_before_says_nothing_against_it(text: str, clean: str) -> None:
+    assert redact(text).text == clean
+
+
 def test_two_numbers_beside_each_other_are_two() -> None:
     assert redact("03-1234-5678 / 090-1234-5678").text == "[pii:phone] / [pii:phone]"
     assert redact("03-1234-5678 090-1234-5678").text == "[pii:phone] [pii:phone]"

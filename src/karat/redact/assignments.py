@@ -47,7 +47,7 @@ _SENTENCE = frozenset(["is", "was", "は", "が"])
 _TAIL = ".:)]}>"
 # Nothing more of a value than these.
 _ENDS, _ENDS_IN_QUERY = (re.compile(rf"[.:)\]}}>]*(?!{sign})") for sign in (_SIGN, _BEFORE_NEXT))
-_ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*$")
+_ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*\Z")
 
 
 def _assigned(view: View) -> Iterator[Hit]:

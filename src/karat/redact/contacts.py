@@ -22,7 +22,7 @@ _ENDINGS = "png jpg jpeg gif svg webp ico bmp avif pdf js ts mjs cjs css html js
 _FILE_ENDINGS = frozenset(_ENDINGS.split())
 # Those who take code from everybody; git@github.com names no one.
 _ROLES = frozenset(["git", "hg", "svn"])
-_IN_ADDRESS = re.compile(rf"://[^\s/{MARK}]*$")
+_IN_ADDRESS = re.compile(rf"://[^\s/{MARK}]*\Z")
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 # Not the ones that every machine has: its own, any, a mask.

@@ -58,7 +58,7 @@ _COLUMN = re.compile("[0-9] ")
 _OTHER_NUMBER = re.compile(
     r"(?:order|invoice|ticket|case|ref|reference|isbn|issn|doi|pmid|sku|part|serial|tracking|version|build|account|"
     r"model|item|lot|batch|id|code|room|patent|grant|trial|rev|revision|release|page|pages|vol|volume|"
-    rf"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n{MARK}]{{0,12}}$"
+    rf"注文|受注|伝票|管理|型番|商品|品番|会員|口座|追跡)[^0-9\n{MARK}]{{0,12}}\Z"
 )
 _WITHIN = 13
 """No farther from the number does such a word end."""
