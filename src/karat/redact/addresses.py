@@ -76,8 +76,6 @@ _TABLE = [
         rf"\blogin\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}password\s{{1,4}}(?P<value>[^\s{MARK}]{{4,200}})",
         _is_password,
     ),
-    # the same where the name is a mark
-    ("password", "password", rf"{MARK}\s{{1,4}}password[ \t]{{1,4}}(?P<value>[^\s{MARK}]{{4,200}})", _is_argument),
     ("password", "sshpass", rf"\bsshpass\s{{1,4}}-p\s?[\"']?(?P<value>[^\s\"'{MARK}]{{4,200}})", _is_password),
     (
         "password",
@@ -89,8 +87,8 @@ _TABLE = [
 
 
 def _ahead(word: str) -> int | None:
-    """Matches begin with the word, but for an option of a command, which may stand anywhere, and behind a mark."""
-    return None if word in ("curl", "-", "password") else 0
+    """Matches begin with the word, but for options, which may stand anywhere behind their command."""
+    return None if word in ("curl", "-") else 0
 
 
 ADDRESSES = [

@@ -21,8 +21,8 @@ MARGIN = 128
 LONG = 3 * NEAR
 """What is no longer than this is searched as a whole."""
 
-_IN_NUMBERS = "0123456789 +-./()\t\n"
-_BREAK = re.compile(r"[^0-9\s+./()-]\s")
+# Behind what is in no row of numbers, extensions and all, a sign that no token and no bare value has.
+_BREAK = re.compile(r"[^0-9\s+./()ーｰ\-ext内線][\s\"',;<>]")
 
 Piece = tuple[int, int, int]
 """A part of the text: start, end, and how much of it is margin, in which nothing counts."""
@@ -34,7 +34,7 @@ class Excerpt(View):
     __slots__ = ("_at", "_margins", "_starts")
 
     def __init__(self, cuts: Sequence[Cut], searched: View) -> None:
-        self.plain, self.cuts = searched.plain, cuts
+        self.plain, self.cuts, self.whole = searched.plain, cuts, searched.whole
         text, old = self.plain.text, set(searched.cuts)
         # Only the first has no mark before it, and only the last none behind it.
         opening, ending, same = (0, 0, 0), (0, 0, 0), dict[tuple[str, int], list[int]]()
@@ -78,8 +78,18 @@ def _next_to(plain: Plain, cuts: Sequence[Cut], new: list[int]) -> Iterator[Piec
 
 def _both_ends(text: str, start: int, end: int) -> list[Piece]:
     """Of a long part of the text what is near where it starts and ends, no word and no row of numbers in part."""
-    space = _BREAK.search(text, start + NEAR, end)
-    head = space.end() if space else end
-    tail = max(text.rfind(" ", start, end - NEAR), text.rfind("\n", start, end - NEAR), start)
-    tail = start + len(text[start:tail].rstrip(_IN_NUMBERS)) - MARGIN
+    first = _BREAK.search(text, start + NEAR, end)
+    head = first.end() if first else end
+    tail = _last_break(text, start, end - NEAR) - MARGIN
     return [(start, head, 0), (tail, end, MARGIN)] if head < tail else [(start, end, 0)]
+
+
+def _last_break(text: str, start: int, end: int) -> int:
+    """The place behind the last break, or the start if there is none."""
+    reach = NEAR
+    while end - reach > start:
+        breaks = [match.end() for match in _BREAK.finditer(text, end - reach, end)]
+        if breaks:
+            return breaks[-1]
+        reach *= 2
+    return start

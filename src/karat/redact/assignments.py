@@ -10,12 +10,12 @@ from functools import cache
 
 from karat.redact.names import AHEAD, KEYS, PARTIAL, SHORT, WORD, is_named, kind_named
 from karat.redact.plain import MARK
-from karat.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password
+from karat.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password, like_words
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
 SHORTEST = 4
-JUDGED = 256
+JUDGED = 128
 """A value is judged by so many signs, and only a secret is read to its end: time stays linear."""
 
 _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
@@ -23,7 +23,7 @@ _SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]
 _GIVEN = (
     r"(?=(?P<rest>[0-9a-z_-]{0,40}))(?P=rest)(?=[\s\"'`\\\]=:!(>はが])(?:\\{0,3}[\"'`]|\]){0,2}"
     r"(?:\s{0,16}(?P<sign>=>|:=|[=!]?={1,3}|::?|は|が|(?<=\s)(?:is|was)(?=\s))"
-    rf"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s{MARK}]{{4,100}}(?:</|{MARK})))|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
+    rf"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s{MARK}]{{4,100}}</))|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
     r"\s{0,32}"
 )
 # In C# an @ may stand before a quote. Of secrets between quotes only a passphrase has spaces.
@@ -53,12 +53,22 @@ _ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*\Z"
 def _assigned(view: View) -> Iterator[Hit]:
     """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
     text, lower = view.text, view.lower
-    done = 0
+    done = looked = 0
+    dull = False
     while match := _ASSIGNED.search(lower, done):
         at, done = match.span()
         word, spaced, bare = match.group(0, "spaced", "bare")
-        if spaced is not None or (bare and word in KEYS and _is_plain(bare, match.start("bare"), text)):
+        if spaced is not None:
             continue
+        if bare and word in KEYS:
+            start, end = match.span("bare")
+            if start >= looked:
+                # Of a long run of words all are seen to be no keys at once.
+                looked = start + 2 * LONGEST_STAND_IN
+                dull = _has_no_key(text[start : looked + LONGEST_STAND_IN])
+            # What stands behind an & may belong to the value.
+            if dull or _has_no_key(text[start : end + (text[end : end + 1] == "&") * JUDGED][:LONGEST_STAND_IN]):
+                continue
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
         if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
             continue
@@ -79,9 +89,9 @@ def _is_in_query(before: str) -> bool:
     return _IN_NAME.fullmatch(before, max(before.rfind("?"), before.rfind("&")) + 1) is not None
 
 
-def _is_plain(bare: str, start: int, text: str) -> bool:
-    """Small letters and no digit near, as in no key: sooner seen than judged."""
-    return not _DIGIT.search(text, start, start + LONGEST_STAND_IN) and text.startswith(bare, start)
+def _has_no_key(part: str) -> bool:
+    """Whether no part of this is a key: sooner seen than judged."""
+    return not _DIGIT.search(part) and like_words(part)
 
 
 def _framed(match: re.Match[str], text: str) -> tuple[int, int]:

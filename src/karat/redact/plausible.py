@@ -6,7 +6,6 @@ Not a secret: a placeholder (`changeme`, `your-key-here`, `xxxx`, `<token>`), a 
 """
 
 import re
-from collections import Counter
 from math import log2
 
 _PLACEHOLDERS = """
@@ -121,7 +120,18 @@ def _is_mixed(value: str) -> bool:
     if _DIGIT.search(value):
         return _TWO_LETTERS.search(value) is not None and (len(value) >= 16 or _TWO_DIGITS.search(value) is not None)
     # Without a digit only what no word looks like: long, both cases mixed up, many different letters.
-    return len(value) >= 20 and not value.islower() and len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5
+    if len(value) < 20 or like_words(value):
+        return False
+    return len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5
+
+
+def like_words(value: str) -> bool:
+    """Small letters only, or few different signs: without a digit such a value is no key.
+
+    >>> like_words("next_page"), like_words("aAaAaAaAaAaAaAaAaAaA"), like_words("aBcDeFgHiJkLmNoPqRsTuV")
+    (True, True, False)
+    """
+    return value.islower() or len(set(value)) < 12  # log2(11) is less than 3.5
 
 
 def entropy(value: str) -> float:
@@ -130,4 +140,5 @@ def entropy(value: str) -> float:
     >>> entropy("abab")
     1.0
     """
-    return -sum(count / len(value) * log2(count / len(value)) for count in Counter(value).values())
+    counts = map(value.count, set(value))
+    return log2(len(value)) - sum([count * log2(count) for count in counts]) / len(value)

@@ -49,8 +49,9 @@ class Token(NamedTuple):
 class Near(NamedTuple):
     """A pattern that is searched for in a text that has a lower-case word, and a word as long as the value must be.
 
-    `ahead` says how many signs before that word a match begins; without it the pattern is tried everywhere, which takes
-    longer. `check` has the last word on what it found, `before` must match what stands in front.
+    `ahead` says how many signs before that word a match begins; without it the word may stand anywhere, and the pattern
+    is tried everywhere, which takes longer. `check` has the last word on what it found, `before` must match what stands
+    in front.
     """
 
     kind: str
@@ -122,24 +123,31 @@ def patterns(rows: Sequence[Near]) -> Rule:
 
     def find(view: View) -> Iterator[Hit]:
         for row in rows:
-            if row.length <= view.longest and row.word in view.lower:
-                group = cut_of(row.pattern)
-                for match in row.pattern.finditer(view.text) if row.ahead is None else _at_words(row, view):
-                    start, end = match.span(group)
-                    if _stands(row, view.text, start, end):
-                        yield start, end, row.kind
+            if row.length > view.longest or row.word not in (view.whole if row.ahead is None else view.lower):
+                continue
+            for start, end in _everywhere(row, view) if row.ahead is None else _at_words(row, row.ahead, view):
+                yield start, end, row.kind
 
     return Rule(frozenset(row.kind for row in rows), find)
 
 
-def _at_words(row: Near, view: View) -> Iterator[re.Match[str]]:
-    """What `finditer` would find, looked for only where the word stands."""
-    done = ahead = row.ahead or 0
+def _everywhere(row: Near, view: View) -> Iterator[tuple[int, int]]:
+    for match in row.pattern.finditer(view.text):
+        start, end = match.span(cut_of(row.pattern))
+        if _stands(row, view.text, start, end):
+            yield start, end
+
+
+def _at_words(row: Near, ahead: int, view: View) -> Iterator[tuple[int, int]]:
+    """Only where the word stands; what was rejected may hold the next."""
+    done = ahead
     for at in everywhere(view.lower, row.word):
         match = row.pattern.match(view.text, at - ahead) if at >= done else None
         if match:
-            done = match.end() + ahead
-            yield match
+            start, end = match.span(cut_of(row.pattern))
+            if _stands(row, view.text, start, end):
+                done = match.end() + ahead
+                yield start, end
 
 
 def _stands(row: Near, text: str, start: int, end: int) -> bool:

@@ -31,12 +31,14 @@ Cut = tuple[int, int, str]
 class View:
     """The text as rules see it, and the way back to places in the original. `cuts` are in order and do not overlap."""
 
-    __slots__ = ("_long", "_long_at", "_out", "cuts", "longest", "lower", "numbers", "plain", "text")
+    __slots__ = ("_long", "_long_at", "_out", "cuts", "longest", "lower", "numbers", "plain", "text", "whole")
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = ()) -> None:
         self.plain, self.cuts = plain, cuts
         self._out = [(plain.in_text(start), plain.in_text(end), kind) for start, end, kind in cuts]
         self._read(_without(plain.text, self._out) if cuts else plain.text)
+        self.whole = self.lower
+        """All of the text in small letters, for a word that may stand far away."""
 
     def _read(self, text: str) -> None:
         if not text.isascii() and ("ー" in text or "ｰ" in text):
