@@ -57,6 +57,7 @@ DENSE = [
     *("tel:1234567;", "電話0312345678", "[secret:a]1.2.3.4 ", "1234-5678-9012-3456 "),
     # what an attacker found
     *("&pw=my_a", "&pw=a1bb", "&pw=none", "pw=my_a ", "PW=abcd ", "token=" * 40 + " ", "/glc_", "x" * 64 + "@b.co"),
+    *("apikey:apikey=akeyAKIA", "iamkey=keyAakeyAdbkey="),
 ]
 # What belongs together, in any order: one cut uncovers the next match, so these are searched more often than others.
 TOGETHER = {
@@ -66,6 +67,8 @@ TOGETHER = {
     "settings": 'a1b2|=|pw|pwd|pass|key|;|\n| |passwd|"',
     "numbers": "4111111111111111|4111 1111 1111 1111|123456789018|457-55-5462|AT6119043002345732| |,|a|card |-|1234|00",
     "addresses": "://|a|b|:|@|c|/|?|&|=|token|pw|1| ",
+    "keys": "iamkey=key|Aakey|Adbkey=",
+    "more keys": "apikey:apikey=akey|AKIA",
     "records": '{"|password|":"|hunter2|",|token|":|null|}|email|a@b.co|phone|03-1234-5678|ip|8.8.8.8',
 }
 SIGNS = [

@@ -8,13 +8,16 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from karat.redact.names import AHEAD, KEYS, PARTIAL, SHORT, WORD, is_named, kind_named
+from karat.redact.names import AHEAD, KEYS, OTHER_WORD, PARTIAL, SHORT, WORD, is_named, kind_named
 from karat.redact.plain import MARK
 from karat.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password, like_words
 from karat.redact.rule import Hit, Rule
 from karat.redact.view import View
 
 SHORTEST = 4
+RUN = 512
+FAR = 128
+"""A value begins no farther behind the word in its name."""
 JUDGED = 128
 """A value is judged by so many signs, and only a secret is read to its end: time stays linear."""
 
@@ -54,7 +57,6 @@ def _assigned(view: View) -> Iterator[Hit]:
     """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
     text, lower = view.text, view.lower
     done = looked = 0
-    dull = False
     while match := _ASSIGNED.search(lower, done):
         at, done = match.span()
         word, spaced, bare = match.group(0, "spaced", "bare")
@@ -63,11 +65,14 @@ def _assigned(view: View) -> Iterator[Hit]:
         if bare and word in KEYS:
             start, end = match.span("bare")
             if start >= looked:
-                # Of a long run of words all are seen to be no keys at once.
-                looked = start + 2 * LONGEST_STAND_IN
-                dull = _has_no_key(text[start : looked + LONGEST_STAND_IN])
+                looked = start + RUN
+                if _has_no_key(text[start : looked + LONGEST_STAND_IN]):
+                    # None of the keys named up to there is one; a word that names something else may still.
+                    other = OTHER_WORD.search(lower, done, looked - FAR)
+                    done = other.start() if other else looked - FAR
+                    continue
             # What stands behind an & may belong to the value.
-            if dull or _has_no_key(text[start : end + (text[end : end + 1] == "&") * JUDGED][:LONGEST_STAND_IN]):
+            if _has_no_key(text[start : end + (text[end : end + 1] == "&") * JUDGED][:LONGEST_STAND_IN]):
                 continue
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
         if word in PARTIAL and not is_named(word, before, text[done : done + 1]):

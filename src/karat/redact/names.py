@@ -41,6 +41,8 @@ WORD = f"(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
 """A pattern of all the words, in small letters."""
 KEYS = ("token", "key")
 """What they name has digits, or both capitals and small letters."""
+OTHER_WORD = re.compile("|".join(sorted(_WORDS.keys() - set(KEYS), key=len, reverse=True)))
+"""All the others, in small letters."""
 PARTIAL = ("key", *SHORT)
 """What is one of ours only by what stands before it."""
 
