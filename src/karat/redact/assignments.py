@@ -16,6 +16,7 @@ from karat.redact.view import View
 
 SHORTEST = 4
 RUN = 512
+"""So much is looked at once, where many names of keys follow each other."""
 FAR = 128
 """A value begins no farther behind the word in its name."""
 JUDGED = 128
