@@ -214,3 +214,10 @@ def test_full_width_and_invisible_letters_do_not_hide_a_key() -> None:
 def test_a_token_of_any_length_goes_whole() -> None:
     token = "ghp_" + some(300, LETTERS)
     assert redact(f"a {token} b").text == "a [secret:github-token] b"
+
+
+@pytest.mark.parametrize("names", range(60, 200))
+def test_a_long_run_of_names_hides_no_secret_in_it_or_behind_it(names: int) -> None:
+    run = "token=" * names
+    assert redact(f'{run}password="hunter" {run}').text == f'{run}password="[secret:password]" {run}'
+    assert "a1b2c3d4e5f6a7b8" not in redact(f"{run[:-1]} = a1b2c3d4e5f6a7b8").text
