@@ -1,11 +1,11 @@
-# make demo: see Karat work.  make test: run every check.  Both set up what they need, once.
+# make demo: see Scalepan work.  make test: run every check.  Both set up what they need, once.
 .PHONY: demo test lint unit real bench docs lock clean
 
-# Tests start many processes; each would compile all of Karat again.
+# Tests start many processes; each would compile all of Scalepan again.
 unexport PYTHONDONTWRITEBYTECODE
 
 demo: .venv/.ready
-	@.venv/bin/python -m karat demo
+	@.venv/bin/python -m scalepan demo
 
 test: lint unit real
 

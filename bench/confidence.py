@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from bench.timing import best_cpu, row
-from karat.confidence.batch import confidence_batch
-from karat.confidence.factors import ConfidenceFactors
-from karat.confidence.formula import confidence
+from scalepan.confidence.batch import confidence_batch
+from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.confidence.formula import confidence
 
 ROWS, ROUNDS = 100_000, 5
 AT_LEAST = 50.0
@@ -44,9 +44,7 @@ def main() -> None:
     table = columns(ROWS)
     lists = [column.tolist() for column in table.values()]
     steps = [ConfidenceFactors(**dict(zip(table, values, strict=True))) for values in zip(*lists, strict=True)]
-    loop, batch = best_cpu(
-        ROUNDS, 1, lambda: [confidence(step).value for step in steps], lambda: confidence_batch(table)
-    )
+    loop, batch = best_cpu(ROUNDS, 1, lambda: [confidence(step).value for step in steps], lambda: confidence_batch(table))
     if confidence_batch(table).tolist() != [confidence(step).value for step in steps]:
         sys.exit("the batch and the loop do not agree")
     row(f"{ROWS:,} steps, one at a time", f"{loop * 1e3:.0f} ms", f"{loop / ROWS * 1e6:.2f} us a step")

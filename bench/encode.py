@@ -1,4 +1,4 @@
-"""What encoding costs, and whether it is right: Karat on onnxruntime beside sentence-transformers on torch.
+"""What encoding costs, and whether it is right: Scalepan on onnxruntime beside sentence-transformers on torch.
 
 python -m bench.encode                  the figures; makes .venv-torch on first use
 python -m bench.encode --write-table    also tests/data/minilm_vectors.json, from sentence-transformers
@@ -18,7 +18,7 @@ import numpy as np
 from bench.encode_texts import english, mixed, table
 from bench.peers import ROOT, make_torch
 from bench.timing import row
-from karat.embed.prepare import prepare
+from scalepan.embed.prepare import prepare
 
 TABLE = ROOT / "tests" / "data" / "minilm_vectors.json"
 ROUNDS = 5
@@ -72,10 +72,10 @@ def compare(label: str, values: list[float], unit: str, higher_is_better: bool) 
 def preparing() -> float:
     """CPU seconds from installed weights to a folder that an encoder can use."""
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["KARAT_CACHE"] = folder
+        os.environ["SCALEPAN_CACHE"] = folder
         start = process_time()
         prepare(None)
-        del os.environ["KARAT_CACHE"]
+        del os.environ["SCALEPAN_CACHE"]
         return process_time() - start
 
 
@@ -95,8 +95,8 @@ def write_table(torch: Side) -> None:
 def main() -> None:
     torch_python = make_torch()
     torch = Side("torch", torch_python)
-    sides = [Side("karat", Path(sys.executable)), torch]
-    row("", "karat", "torch", "karat is better by")
+    sides = [Side("scalepan", Path(sys.executable)), torch]
+    row("", "scalepan", "torch", "scalepan is better by")
     for label, texts in (("texts a CPU second, English, 20 words", english()), ("the same, all kinds mixed", mixed())):
         compare(label, [len(texts) / seconds for seconds in best(sides, texts)], "/s", higher_is_better=True)
     queries = english(40)

@@ -39,7 +39,7 @@ def mixed() -> list[str]:
 def table() -> list[tuple[str, str, int]]:
     """The texts of the stored table: name, text, and how often it is repeated."""
     return [
-        ("english", "Karat judges agents: each answer is one number that explains itself.", 1),
+        ("english", "Scalepan judges agents: each answer is one number that explains itself.", 1),
         ("english question", "How much of it is gold?", 1),
         ("japanese", "東京は今日、晴れのち曇りです。", 1),
         ("japanese kana", "これはペンです。カタカナも読みます。", 1),

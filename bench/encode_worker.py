@@ -1,4 +1,4 @@
-"""One side of bench/encode.py in a process of its own: `python -m bench.encode_worker karat` (or torch).
+"""One side of bench/encode.py in a process of its own: `python -m bench.encode_worker scalepan` (or torch).
 
 It says in JSON what getting ready cost, then answers each line `{"texts": [...], "one_by_one": bool}` with the CPU
 seconds that encoding took and the vectors.
@@ -13,10 +13,10 @@ from time import process_time
 Encode = Callable[[list[str]], list[list[float]]]
 
 
-def karat() -> Encode:
-    """Karat on one thread, without its cache: what is measured is encoding."""
-    from karat.embed import find_encoder
-    from karat.policy.embed import Embed
+def scalepan() -> Encode:
+    """Scalepan on one thread, without its cache: what is measured is encoding."""
+    from scalepan.embed import find_encoder
+    from scalepan.policy.embed import Embed
 
     encoder = find_encoder(Embed(model="minilm", threads=1), cache=None)
     if encoder is None:
@@ -48,7 +48,7 @@ def answer(encode: Encode, texts: list[str], one_by_one: bool) -> dict[str, obje
 
 
 def main() -> None:
-    encode = {"karat": karat, "torch": torch}[sys.argv[1]]()
+    encode = {"scalepan": scalepan, "torch": torch}[sys.argv[1]]()
     print(json.dumps({"ready_cpu": process_time(), "peak_mb": peak_mb()}), flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(encode, **json.loads(line))), flush=True)

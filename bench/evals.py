@@ -1,7 +1,7 @@
-"""What evaluating costs: Karat beside pydantic-evals and DeepEval on the same cases, with the same four scorers.
+"""What evaluating costs: Scalepan beside pydantic-evals and DeepEval on the same cases, with the same four scorers.
 
 python -m bench.evals               the figures; makes .venv-pydantic-evals and .venv-deepeval on first use
-python -m bench.evals --no-peers    Karat alone
+python -m bench.evals --no-peers    Scalepan alone
 """
 
 import json
@@ -66,15 +66,15 @@ def run(name: str, python: Path, files: Files) -> tuple[Cost, bytes]:
 
 
 def command(files: Files) -> Cost:
-    """`karat eval run --json` as a user runs it, all of it."""
+    """`scalepan eval run --json` as a user runs it, all of it."""
     arguments = ["eval", "run", str(files.cases), "--outputs", str(files.outputs), "--preset", "strict", "--json"]
     with (files.folder / "printed.jsonl").open("wb") as printed:
-        process = subprocess.Popen([sys.executable, "-m", "karat", *arguments], stdout=printed)
+        process = subprocess.Popen([sys.executable, "-m", "scalepan", *arguments], stdout=printed)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     # Some cases fail, as they should.
     if process.returncode != 1:
-        sys.exit(f"karat eval run ended with code {process.returncode}")
+        sys.exit(f"scalepan eval run ended with code {process.returncode}")
     cpu = usage.ru_utime + usage.ru_stime
     return Cost(cpu, cpu, usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3))
 
@@ -105,12 +105,12 @@ def side_by_side(files: Files, sides: dict[str, Path]) -> dict[str, Cost]:
             costs[name].append(cost)
             ours = ours or scores
             differ += differing(ours, scores)
-            compared += 0 if name == "karat" else MANY * SCORERS
+            compared += 0 if name == "scalepan" else MANY * SCORERS
     found = {name: best(taken) for name, taken in costs.items()}
     for name, cost in found.items():
         show(name, cost, MANY)
     if compared:
-        row("scores that are not Karat's", f"{differ} of {compared:,}")
+        row("scores that are not Scalepan's", f"{differ} of {compared:,}")
     return found
 
 
@@ -120,9 +120,9 @@ def growth(python: Path, many: Files, most: Files) -> tuple[Cost, float]:
     Not the best of some: a short run finds a quiet moment more easily than a long one does.
     """
     half = MOST // MANY // 2
-    before = [run("karat", python, many)[0].cpu for _ in range(half)]
-    large, _ = run("karat", python, most)
-    after = [run("karat", python, many)[0].cpu for _ in range(half)]
+    before = [run("scalepan", python, many)[0].cpu for _ in range(half)]
+    large, _ = run("scalepan", python, most)
+    after = [run("scalepan", python, many)[0].cpu for _ in range(half)]
     return large, large.cpu / MOST / (sum(before + after) / (2 * half * MANY))
 
 
@@ -131,20 +131,20 @@ def verdict(label: str, value: str, target: str, holds: bool) -> None:
 
 
 def compare(found: dict[str, Cost]) -> None:
-    """Karat's time over that of each peer; only one of them has a target."""
-    ours = found["karat"]
+    """Scalepan's time over that of each peer; only one of them has a target."""
+    ours = found["scalepan"]
     for name, theirs in found.items():
         ratio, whole = ours.cpu / theirs.cpu, ours.process_cpu / theirs.process_cpu
         if name == "pydantic-evals":
             verdict(f"CPU time over that of {name}", f"{ratio:.3f}", f"<= {CPU_RATIO:.3f}", ratio <= CPU_RATIO)
             verdict("the same, whole process", f"{whole:.3f}", f"<= {CPU_RATIO:.3f}", whole <= CPU_RATIO)
-        elif name != "karat":
+        elif name != "scalepan":
             row(f"CPU time over that of {name}", f"{ratio:.3f}")
             row("the same, whole process", f"{whole:.3f}")
 
 
 def main() -> None:
-    sides = {"karat": Path(sys.executable)}
+    sides = {"scalepan": Path(sys.executable)}
     if "--no-peers" not in sys.argv:
         sides |= {name: make(name) for name in PEERS}
     with tempfile.TemporaryDirectory() as name:
@@ -154,17 +154,17 @@ def main() -> None:
         print(f"{SCORERS} scorers, {size:.1f} kB a case; CPU time and memory, the best of {ROUNDS}\n")
         row("", "load and evaluate", "a case", "whole process", "peak memory")
         found = side_by_side(many, sides)
-        large, slower = growth(sides["karat"], many, most)
-        show("karat", large, MOST)
+        large, slower = growth(sides["scalepan"], many, most)
+        show("scalepan", large, MOST)
         whole = best([command(many) for _ in range(ROUNDS)])
-        row(f"karat eval run --json, {MANY:,} cases", "", "", f"{whole.process_cpu:.2f} s", f"{whole.peak_mb:.0f} MB")
+        row(f"scalepan eval run --json, {MANY:,} cases", "", "", f"{whole.process_cpu:.2f} s", f"{whole.peak_mb:.0f} MB")
     print()
     row("", "measured", "target")
     compare(found)
-    peak = max(found["karat"].peak_mb, whole.peak_mb)
+    peak = max(found["scalepan"].peak_mb, whole.peak_mb)
     verdict(f"peak memory, {MANY:,} cases", f"{peak:.0f} MB", f"< {PEAK_MB:.0f} MB", peak < PEAK_MB)
     verdict(f"time a case, {MOST:,} over {MANY:,}", f"{slower:.2f}", f"<= {GROWTH:.2f}", slower <= GROWTH)
-    row(f"peak memory, {MOST:,} over {MANY:,}", f"+{large.peak_mb - found['karat'].peak_mb:.0f} MB")
+    row(f"peak memory, {MOST:,} over {MANY:,}", f"+{large.peak_mb - found['scalepan'].peak_mb:.0f} MB")
 
 
 if __name__ == "__main__":

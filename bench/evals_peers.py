@@ -1,4 +1,4 @@
-"""Makes .venv-pydantic-evals and .venv-deepeval from their locks: what Karat's evaluator is measured against.
+"""Makes .venv-pydantic-evals and .venv-deepeval from their locks: what Scalepan's evaluator is measured against.
 
 python -m bench.evals_peers
 """

@@ -1,7 +1,7 @@
 """One side of bench/evals.py in a process of its own: `python -m bench.evals_worker NAME CASES OUTPUTS SCORES`.
 
 It prints in JSON what loading and evaluating cost, and writes the scores, four numbers a case, to the file SCORES.
-The peers get every advantage: they read each file once, with Karat's own decoders; they call Karat's own scorers, and
+The peers get every advantage: they read each file once, with Scalepan's own decoders; they call Scalepan's own scorers, and
 apply a case's operations once for all four of them. So what differs is the framework around the scorers.
 
 The peers' modules, which are in environments of their own: pydantic_evals, deepeval.
@@ -18,9 +18,9 @@ from typing import TypeVar
 
 import msgspec
 
-from karat.evals import Case, CaseFile, Context, Evaluator, Evidence, Output, OutputFile
-from karat.evals.registry import Bound
-from karat.policy import Policy
+from scalepan.evals import Case, CaseFile, Context, Evaluator, Evidence, Output, OutputFile
+from scalepan.evals.registry import Bound
+from scalepan.policy import Policy
 
 PRESET = "strict"
 """The spec's preset that has the four scorers."""
@@ -30,8 +30,8 @@ Scores = Callable[[], "array[float]"]
 Work = Callable[[Path, Path], Scores]
 
 
-def karat() -> Work:
-    """Karat as `karat eval run` uses it: both files checked whole, then read case by case."""
+def scalepan() -> Work:
+    """Scalepan as `scalepan eval run` uses it: both files checked whole, then read case by case."""
 
     def work(cases: Path, outputs: Path) -> Scores:
         policy = Policy()
@@ -138,7 +138,7 @@ def deepeval() -> Work:
 
 
 class Shared:
-    """Karat's scorers for a peer. Those of one case come one after another, so the last evidence is enough to keep."""
+    """Scalepan's scorers for a peer. Those of one case come one after another, so the last evidence is enough to keep."""
 
     def __init__(self) -> None:
         evaluator = Evaluator(PRESET, Policy())
@@ -172,7 +172,7 @@ def peak_mb() -> float:
 
 def main() -> None:
     name, cases, outputs, target = sys.argv[1:]
-    work = {"karat": karat, "pydantic-evals": pydantic_evals, "deepeval": deepeval}[name]()
+    work = {"scalepan": scalepan, "pydantic-evals": pydantic_evals, "deepeval": deepeval}[name]()
     ready = process_time()
     scores = work(Path(cases), Path(outputs))
     done = process_time()

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.timing import row
-from karat.confidence.stand_ins import Supported, coverage, support, support_many
-from karat.embed import find_encoder
-from karat.policy.embed import Embed
-from karat.score import Score
-from karat.text import terms
+from scalepan.confidence.stand_ins import Supported, coverage, support, support_many
+from scalepan.embed import find_encoder
+from scalepan.policy.embed import Embed
+from scalepan.score import Score
+from scalepan.text import terms
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 DRAWS = 2000
@@ -135,9 +135,7 @@ def report(name: str, records: list[Record]) -> None:
     kept = np.isfinite(sum(measures.values(), np.zeros(len(records))))
     labels = np.array([record.grounded for record in records])[kept]
     weights = draws([records[at].document for at in np.flatnonzero(kept)])
-    print(
-        f"{name}: {kept.sum()} answers, {labels.sum()} grounded, {len(records) - kept.sum()} not measured and left out"
-    )
+    print(f"{name}: {kept.sum()} answers, {labels.sum()} grounded, {len(records) - kept.sum()} not measured and left out")
     drawn = {}
     for measure, scores in measures.items():
         drawn[measure] = auroc(scores[kept], labels, weights)

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.timing import row
-from karat.memory import Memory, keeper, recall
-from karat.memory.candidates import levels
-from karat.memory.candidates.shelf import Shelf
-from karat.policy.retrieval import Retrieval
-from karat.store import Here
-from karat.text import terms
+from scalepan.memory import Memory, keeper, recall
+from scalepan.memory.candidates import levels
+from scalepan.memory.candidates.shelf import Shelf
+from scalepan.policy.retrieval import Retrieval
+from scalepan.store import Here
+from scalepan.text import terms
 
 SIZES = (1_000, 10_000, 100_000)
 QUERIES = 200
@@ -73,9 +73,7 @@ class StandIn:
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]:  # noqa: ARG002
         """The sum of the words' vectors, of length 1."""
-        sums = np.stack(
-            [self._vectors[[self._place[w] for w in text.split() if w in self._place]].sum(0) for text in texts]
-        )
+        sums = np.stack([self._vectors[[self._place[w] for w in text.split() if w in self._place]].sum(0) for text in texts])
         unit: NDArray[np.float32] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
         return unit
 
@@ -218,7 +216,7 @@ def resident() -> int:
 def measure(size: int, encoder: StandIn, documents: Sequence[str], queries: Sequence[str]) -> None:
     """One size: build, open, search, take apart, compare."""
     print(f"\n{size:,} claims")
-    with TemporaryDirectory(prefix="karat-bench-") as folder:
+    with TemporaryDirectory(prefix="scalepan-bench-") as folder:
         file = Path(folder) / "bench.duckdb"
         started = perf_counter()
         with Memory(file) as memory:

@@ -1,4 +1,4 @@
-"""Makes .venv-torch, where sentence-transformers runs on torch: what Karat's encoder is measured against.
+"""Makes .venv-torch, where sentence-transformers runs on torch: what Scalepan's encoder is measured against.
 
 python -m bench.peers
 """

@@ -29,7 +29,7 @@ from detect_secrets.settings import default_settings
 from faker import Faker
 
 from bench.timing import best_cpu, row
-from karat.redact import Redactor
+from scalepan.redact import Redactor
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 EACH = 100
@@ -198,9 +198,7 @@ def faker_secrets(fake: Faker) -> Iterator[Sample]:
     for number in range(EACH * 5):
         yield sample("password", FRAMES[number % len(FRAMES)], fake.password(length=fake.random_int(8, 20)))
     for number in range(EACH):
-        yield sample(
-            "key", KEY_FRAMES[number % len(KEY_FRAMES)], fake.random_element([fake.md5, fake.sha1, fake.uuid4])()
-        )
+        yield sample("key", KEY_FRAMES[number % len(KEY_FRAMES)], fake.random_element([fake.md5, fake.sha1, fake.uuid4])())
         password = fake.password(special_chars=False)
         yield sample("url", f"postgresql://{fake.user_name()}:{{}}@{fake.hostname()}:5432/app", password)
 
@@ -282,7 +280,7 @@ def ordinary() -> dict[str, list[str]]:
 
 def alarms(texts: dict[str, list[str]], redactor: Redactor) -> None:
     """In how many of a thousand ordinary texts something is found, and in how many what is no e-mail address."""
-    print(f"\nalarms per 1,000 texts{'texts':>42}{'karat':>20}{'no e-mail address':>20}{'detect-secrets':>20}")
+    print(f"\nalarms per 1,000 texts{'texts':>42}{'scalepan':>20}{'no e-mail address':>20}{'detect-secrets':>20}")
     for name, some in texts.items():
         kinds: dict[str, int] = defaultdict(int)
         counts = [0, 0, 0]
@@ -304,7 +302,7 @@ def speed(texts: dict[str, list[str]], redactor: Redactor) -> None:
         some = all_texts[:300]
         size = sum(len(text.encode()) for text in some)
         ours, theirs = best_cpu(3, 1, partial(_redact_all, some, redactor), partial(_scan_all, some))
-        for who, cost in (("karat", ours), ("detect-secrets", theirs)):
+        for who, cost in (("scalepan", ours), ("detect-secrets", theirs)):
             row(f"  {name}, {who}", f"{size / cost / 1e6:.2f}", f"{len(some) / cost:,.0f}", f"{theirs / cost:.1f}")
 
 
@@ -324,7 +322,7 @@ def main() -> None:
     Faker.seed(SEED)
     redactor, shapes = Redactor(), Shapes(SEED)
     with default_settings():
-        header = f"recall                                        {'count':>18}{'karat':>20}{'detect-secrets':>20}"
+        header = f"recall                                        {'count':>18}{'scalepan':>20}{'detect-secrets':>20}"
         print(header)
         recall(
             "secrets, detect-secrets' shapes",

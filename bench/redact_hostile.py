@@ -8,7 +8,7 @@ import string
 from statistics import median
 
 from bench.timing import best_cpu, row
-from karat.redact import Redactor
+from scalepan.redact import Redactor
 from tests.redact.fakes import TOKENS
 from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from bench.memory import SEED, texts, words
 from bench.timing import row
-from karat.memory import Memory
+from scalepan.memory import Memory
 
 CLAIMS = 10_000
 CALLS = 300
@@ -37,7 +37,7 @@ CONNECTIONS = 4
 OVER_MS, RATE, START_SECONDS, GROWN_MB = 3.0, 1000.0, 1.5, 10.0
 """The targets: of a call over the library's; requests a second of CPU; start; memory between a tenth and the end."""
 FACTORS = {"factors": {"search_result_count": 3, "search_max_score": 0.8, "source_count": 2}}
-WORDS_ONLY = {"KARAT_EMBED__MODEL": "none"}
+WORDS_ONLY = {"SCALEPAN_EMBED__MODEL": "none"}
 PEER = """
 import sys, uvicorn, msgspec
 from starlette.applications import Starlette
@@ -63,11 +63,11 @@ def verdict(label: str, value: str, target: str, holds: bool) -> None:
 
 
 class Stdio:
-    """A client of `karat mcp` that does nothing but write and read lines."""
+    """A client of `scalepan mcp` that does nothing but write and read lines."""
 
     def __init__(self, store: Path) -> None:
         started = perf_counter()
-        command = [sys.executable, "-m", "karat", "mcp", "--store", str(store)]
+        command = [sys.executable, "-m", "scalepan", "mcp", "--store", str(store)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -141,7 +141,7 @@ def stdio(store: Path, queries: Sequence[str]) -> None:
     over = percentiles(piped)[0] - percentiles(library)[0]
     verdict("a call over stdio, more than the library", f"{over:.2f} ms", f"<= {OVER_MS:.0f} ms", over <= OVER_MS)
     best = min(starts)
-    verdict(f"start of karat mcp, best of {STARTS}", f"{best:.2f} s", f"< {START_SECONDS} s", best < START_SECONDS)
+    verdict(f"start of scalepan mcp, best of {STARTS}", f"{best:.2f} s", f"< {START_SECONDS} s", best < START_SECONDS)
 
 
 def sdk(store: Path, queries: Sequence[str]) -> list[float]:
@@ -151,7 +151,7 @@ def sdk(store: Path, queries: Sequence[str]) -> list[float]:
 
     async def search() -> list[float]:
         program = StdioServerParameters(
-            command=sys.executable, args=["-m", "karat", "mcp", "--store", str(store)], env=WORDS_ONLY
+            command=sys.executable, args=["-m", "scalepan", "mcp", "--store", str(store)], env=WORDS_ONLY
         )
         async with Client(program) as client:
             taken = []
@@ -215,9 +215,7 @@ class Load:
 @contextmanager
 def server(command: Sequence[str], port: int) -> Iterator[int]:
     """A server in a process of its own, until it answers; its process id."""
-    process = subprocess.Popen(
-        command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=os.environ | WORDS_ONLY
-    )
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=os.environ | WORDS_ONLY)
     try:
         for _ in range(300):
             try:
@@ -257,9 +255,9 @@ def rate(load: Load, pid: int) -> tuple[float, float, int]:
 
 
 def http(store: Path, requests: int) -> None:
-    """Rate and memory of `karat serve`, and the rate of the peer."""
+    """Rate and memory of `scalepan serve`, and the rate of the peer."""
     port = free_port()
-    command = [sys.executable, "-m", "karat", "serve", "--port", str(port), "--store", str(store), "--rate", "0"]
+    command = [sys.executable, "-m", "scalepan", "serve", "--port", str(port), "--store", str(store), "--rate", "0"]
     with server(command, port) as pid:
         load = Load(port)
         ours, clock, length = rate(load, pid)
@@ -281,7 +279,7 @@ def main() -> None:
     """Both doors."""
     requests = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     vocabulary = words()
-    with TemporaryDirectory(prefix="karat-bench-") as folder:
+    with TemporaryDirectory(prefix="scalepan-bench-") as folder:
         store = Path(folder) / "bench.duckdb"
         with Memory(store, policy={"embed": {"model": "none"}}) as memory:
             memory.add_many(texts(vocabulary, CLAIMS, 6, 20, SEED))

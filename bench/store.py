@@ -14,15 +14,15 @@ from typing import Any
 import duckdb
 
 from bench.timing import row
-from karat.store import Store
-from karat.store.tables import AddEvent
+from scalepan.store import Store
+from scalepan.store.tables import AddEvent
 
 PROCESSES, SECONDS, REPEATS = 8, 5.0, 3
 spawn = multiprocessing.get_context("spawn")
 
 
-def karat(path: Path) -> Callable[[int], object]:
-    """Through Karat's store: one of the processes owns the file."""
+def scalepan(path: Path) -> Callable[[int], object]:
+    """Through Scalepan's store: one of the processes owns the file."""
     store = Store(path)
     return lambda number: store.call("store.add_event", AddEvent(topic="ingest", payload={"n": number}))
 
@@ -36,7 +36,7 @@ def sqlite(path: Path) -> Callable[[int], object]:
     return lambda number: connection.execute("INSERT INTO events (topic, payload) VALUES ('ingest', ?)", [str(number)])
 
 
-SIDES: dict[str, Callable[[Path], Callable[[int], object]]] = {"karat": karat, "sqlite": sqlite}
+SIDES: dict[str, Callable[[Path], Callable[[int], object]]] = {"scalepan": scalepan, "sqlite": sqlite}
 
 
 def work(side: str, path: Path, start: Any, out: Any) -> None:
@@ -59,9 +59,7 @@ def together(side: str) -> tuple[float, float]:
     """Writes a second of all processes, and the longest wait of any."""
     with tempfile.TemporaryDirectory() as folder:
         start, out = spawn.Barrier(PROCESSES), spawn.Queue()
-        processes = [
-            spawn.Process(target=work, args=(side, Path(folder) / "notes.db", start, out)) for _ in range(PROCESSES)
-        ]
+        processes = [spawn.Process(target=work, args=(side, Path(folder) / "notes.db", start, out)) for _ in range(PROCESSES)]
         for process in processes:
             process.start()
         results = [out.get(timeout=120) for _ in processes]
@@ -93,5 +91,5 @@ if __name__ == "__main__":
         row(f"{name}, {PROCESSES} processes", f"{rate:,.0f}", f"{waited * 1000:,.0f} ms")
     row("bare DuckDB, 1 process", f"{best['bare DuckDB'][0]:,.0f}")
     for name in ("sqlite", "bare DuckDB"):
-        row(f"karat over {name}", f"{best['karat'][0] / best[name][0]:.2f}")
-    row("karat, every run", ", ".join(f"{run['karat'][0]:,.0f}" for run in runs))
+        row(f"scalepan over {name}", f"{best['scalepan'][0] / best[name][0]:.2f}")
+    row("scalepan, every run", ", ".join(f"{run['scalepan'][0]:,.0f}" for run in runs))

@@ -16,7 +16,7 @@ import numpy as np
 import Stemmer  # type: ignore[import-not-found]
 
 from bench.timing import best_cpu, row
-from karat.text import has_fragment, japanese, normal_form, sentences, terms, token_count, word_count, words
+from scalepan.text import has_fragment, japanese, normal_form, sentences, terms, token_count, word_count, words
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"

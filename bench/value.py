@@ -15,12 +15,12 @@ import numpy as np
 from msgspec import structs
 
 from bench.timing import best_cpu, row
-from karat.cache import Cache
-from karat.embed import find_encoder
-from karat.policy import Policy, load_policy
-from karat.policy.embed import Embed
-from karat.samples import TRACES, sample_trace
-from karat.trace import ReasoningTrace, Row, Task, TraceValuer, VectorCache, formula, read_jsonl
+from scalepan.cache import Cache
+from scalepan.embed import find_encoder
+from scalepan.policy import Policy, load_policy
+from scalepan.policy.embed import Embed
+from scalepan.samples import TRACES, sample_trace
+from scalepan.trace import ReasoningTrace, Row, Task, TraceValuer, VectorCache, formula, read_jsonl
 
 ELEMENTS, DIMENSIONS = 1000, 384
 
@@ -104,7 +104,7 @@ def encoder(trace: ReasoningTrace) -> None:
         settings, cache = Embed(threads=1), Cache(f"{folder}/cache.sqlite")
         once = find_encoder(settings, cache)
         if once is None:
-            row("spec: embedder", "not installed: karat doctor")
+            row("spec: embedder", "not installed: scalepan doctor")
             return
         once.load()  # prepares the model, which happens once per machine
         start = process_time()

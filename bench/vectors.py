@@ -1,6 +1,6 @@
 """What searching by signs first loses, and what it saves: beside the exact search, on real texts and their encoder.
 
-Karat compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond, the claims that agree with the
+Scalepan compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond, the claims that agree with the
 query in most signs are found first, and `retrieval.vectors.rescore` times k of them are compared. Here both search the
 same corpora for the same queries, each corpus alone and all of them together, whatever their size.
 
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.timing import row
-from karat.embed import find_encoder
-from karat.memory.bench_data import read_folder
-from karat.memory.candidates.vectors import Vectors
-from karat.policy.embed import Embed
-from karat.policy.retrieval import Vectors as Policy
+from scalepan.embed import find_encoder
+from scalepan.memory.bench_data import read_folder
+from scalepan.memory.candidates.vectors import Vectors
+from scalepan.policy.embed import Embed
+from scalepan.policy.retrieval import Vectors as Policy
 
 FOLDERS = ("stackfaq", "scifact", "jaquad_sentences")
 QUERIES = 500
@@ -44,9 +44,7 @@ def measure(name: str, matrix: NDArray[np.float32], queries: NDArray[np.float32]
         started = perf_counter()
         found = [{row for row, _ in vectors.search(query, everyone, K, newest, policy)} for query in queries]
         ms = (perf_counter() - started) / len(queries) * 1000
-        recall = [
-            np.mean([len(some & set(best[:k])) / k for some, best in zip(found, exact, strict=True)]) for k in (K, 12)
-        ]
+        recall = [np.mean([len(some & set(best[:k])) / k for some, best in zip(found, exact, strict=True)]) for k in (K, 12)]
         row(f"  rescored {times} x {K}", *(f"{share:.4f}" for share in recall), f"{ms:.2f} ms", f"{exact_ms / ms:.1f}x")
 
 
@@ -56,7 +54,7 @@ def main() -> None:
     folders = [Path(name) for name in sys.argv[1:]] or [data / name for name in FOLDERS]
     encoder = find_encoder(Embed(), remember=True)
     if encoder is None:
-        sys.exit("no encoder found; 'karat doctor' shows how to add one")
+        sys.exit("no encoder found; 'scalepan doctor' shows how to add one")
     row("", f"of the nearest {K}", "of the nearest 12", "a search", "exact over it")
     texts, asked = [], []
     for folder in folders:

@@ -1,6 +1,6 @@
 """An agent that learns: it cancels two plans, and what it learned from the first helps with the second.
 
-`python examples/agent.py` works in process, with `--mcp` through `karat mcp`, as any MCP client would.
+`python examples/agent.py` works in process, with `--mcp` through `scalepan mcp`, as any MCP client would.
 """
 
 import argparse
@@ -9,9 +9,9 @@ from pathlib import Path
 
 from helpdesk import TASKS, HelpDesk, Order, first_choice, lesson, said, stated_confidence
 
-import karat
-from karat.confidence import Answer, Question, terminal
-from karat.confidence.gate import Handler
+import scalepan
+from scalepan.confidence import Answer, Question, terminal
+from scalepan.confidence.gate import Handler
 
 
 def always_yes(question: Question) -> Answer:
@@ -20,7 +20,7 @@ def always_yes(question: Question) -> Answer:
     return Answer(True, "a person in a hurry")
 
 
-def find(s: karat.Session, desk: HelpDesk, customer: int) -> Order | None:
+def find(s: scalepan.Session, desk: HelpDesk, customer: int) -> Order | None:
     """Look for the order, first where a recalled lesson says."""
     for one in s.recalled:
         if any(name in one.text for name in desk.finders):
@@ -41,10 +41,10 @@ def find(s: karat.Session, desk: HelpDesk, customer: int) -> Order | None:
     return None
 
 
-def work(memory: karat.Memory, desk: HelpDesk, customer: int, ask: Handler) -> None:
+def work(memory: scalepan.Memory, desk: HelpDesk, customer: int, ask: Handler) -> None:
     """One task, once around the circle."""
     print(f"\n{TASKS[customer]}")
-    with karat.session(TASKS[customer], memory, domain="customer_service", ask=ask, keep=True) as s:
+    with scalepan.session(TASKS[customer], memory, domain="customer_service", ask=ask, keep=True) as s:
         order = find(s, desk, customer)
         if order is None:
             s.fail("the order was not found")
@@ -60,7 +60,7 @@ def work(memory: karat.Memory, desk: HelpDesk, customer: int, ask: Handler) -> N
 def main() -> None:
     """Two tasks in a row, with one memory."""
     parser = argparse.ArgumentParser(description="An agent that learns from its first task for its second.")
-    parser.add_argument("--mcp", action="store_true", help="through 'karat mcp' instead of in process")
+    parser.add_argument("--mcp", action="store_true", help="through 'scalepan mcp' instead of in process")
     parser.add_argument("--store", type=Path, help="where it remembers; by default a new file each time")
     parser.add_argument("--yes", action="store_true", help="answer its questions with yes")
     options = parser.parse_args()
@@ -71,7 +71,7 @@ def main() -> None:
 
             run(store, yes=options.yes)
             return
-        with karat.Memory(store, project="helpdesk", actor="example agent") as memory:
+        with scalepan.Memory(store, project="helpdesk", actor="example agent") as memory:
             desk = HelpDesk()
             for customer in TASKS:
                 work(memory, desk, customer, always_yes if options.yes else terminal)

@@ -1,4 +1,4 @@
-"""The same agent through MCP: it knows nothing of Karat but the tools that `karat mcp` lists."""
+"""The same agent through MCP: it knows nothing of Scalepan but the tools that `scalepan mcp` lists."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ class Work:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of one of Karat's tools."""
+    """The answer of one of Scalepan's tools."""
     result = await client.call_tool(tool, arguments)
     if result.is_error or result.structured_content is None:
         raise RuntimeError(f"{tool}: {result.content}")
@@ -146,7 +146,7 @@ def run(store: Path, *, yes: bool) -> None:
         return types.ElicitResult(action="accept", content={"approve": line in ("y", "yes")})
 
     async def both() -> None:
-        command = ["-m", "karat", "mcp", "--store", str(store), "--project", "helpdesk"]
+        command = ["-m", "scalepan", "mcp", "--store", str(store), "--project", "helpdesk"]
         server = StdioServerParameters(command=sys.executable, args=command, env=dict(os.environ))
         desk = HelpDesk()
         async with Client(server, elicitation_callback=person) as client:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from karat.cli import karat
-from karat.policy import Policy
-from karat.policy.reference import Constant, constants
+from scalepan.cli import scalepan
+from scalepan.policy import Policy
+from scalepan.policy.reference import Constant, constants
 
 DOCS = Path(__file__).parents[1] / "docs"
 GENERATED = "<!-- Written by 'make docs' from the code. Changes here are lost. -->\n"
@@ -19,7 +19,7 @@ def policy_page() -> str:
     text = [
         "# Policy reference\n",
         GENERATED,
-        "Every constant of every formula, with its built-in value. A policy file (`karat.yaml`) says only what differs;"
+        "Every constant of every formula, with its built-in value. A policy file (`scalepan.yaml`) says only what differs;"
         " [policy.md](policy.md) explains files, precedence and versions.\n",
     ]
     for section in dict.fromkeys(c.path.split(".")[0] for c in listed):
@@ -38,7 +38,7 @@ def _policy_row(constant: Constant) -> str:
 def commands_page() -> str:
     """The help of every command, as it is printed."""
     text = ["# Commands\n", GENERATED]
-    for path, command in _commands(karat, ("karat",)):
+    for path, command in _commands(scalepan, ("scalepan",)):
         context = click.Context(command, info_name=path, max_content_width=100, help_option_names=["-h", "--help"])
         context.terminal_width = 100
         text.append(f"## {path}\n\n```text\n{command.get_help(context)}\n```\n")

@@ -15,15 +15,15 @@ for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11; 
 done
 if [ -z "$python" ]; then
     found=$("${PYTHON:-python3}" -c 'import platform; print("Python " + platform.python_version())' 2>/dev/null || echo "none")
-    say "karat needs Python 3.11 or newer (found: $found); install one, or run: make PYTHON=/path/to/python3.12"
+    say "scalepan needs Python 3.11 or newer (found: $found); install one, or run: make PYTHON=/path/to/python3.12"
     exit 1
 fi
 if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
-    say "karat needs Python's venv module, which $python lacks; on Debian: apt-get install python3-venv"
+    say "scalepan needs Python's venv module, which $python lacks; on Debian: apt-get install python3-venv"
     exit 1
 fi
 if ! [ -w . ]; then
-    say "karat cannot make its environment: $(pwd) is not writable for $(id -un); clone it to a folder of your own"
+    say "scalepan cannot make its environment: $(pwd) is not writable for $(id -un); clone it to a folder of your own"
     exit 1
 fi
 

@@ -22,11 +22,11 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(autouse=True)
 def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test sees the user's cache, policy or environment; the prepared model is shared by the whole run."""
-    for name in [name for name in os.environ if name.startswith("KARAT_")]:
+    for name in [name for name in os.environ if name.startswith("SCALEPAN_")]:
         monkeypatch.delenv(name)
     base = tmp_path_factory.getbasetemp()
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    monkeypatch.setenv("KARAT_CACHE", str(run / "karat-cache"))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(run / "scalepan-cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(run / "data"))
     monkeypatch.setenv("NO_COLOR", "1")
 

@@ -1,8 +1,8 @@
-"""The law of the Score, which every Score that Karat makes must obey (DESIGN, part 1)."""
+"""The law of the Score, which every Score that Scalepan makes must obey (DESIGN, part 1)."""
 
 from math import isclose, isfinite
 
-from karat.score import Score
+from scalepan.score import Score
 
 
 def assert_law(score: Score) -> None:

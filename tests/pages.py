@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-SOURCE = ROOT / "src" / "karat"
+SOURCE = ROOT / "src" / "scalepan"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
     ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
@@ -12,7 +12,7 @@ MODULES = [
     if file.name != "__main__.py"
 ]
 # Their docstrings ask the real encoder, if there is one.
-WITH_ENCODER = ("karat.loop.circle", "karat.memory.memory", "karat.trace.value")
+WITH_ENCODER = ("scalepan.loop.circle", "scalepan.memory.memory", "scalepan.trace.value")
 
 
 def blocks(page: Path, language: str) -> list[str]:

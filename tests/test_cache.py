@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.cache import Cache, cache_folder, content_key
+from scalepan.cache import Cache, cache_folder, content_key
 
 
 def test_what_is_put_is_found_and_nothing_else(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_forked_child_uses_it_too(tmp_path: Path) -> None:
 
 
 def test_the_folder_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
-    monkeypatch.delenv("KARAT_CACHE")
-    assert cache_folder().name == "karat"
+    monkeypatch.delenv("SCALEPAN_CACHE")
+    assert cache_folder().name == "scalepan"

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from karat.check import in_order, problems
+from scalepan.check import in_order, problems
 
 Color = Literal["red", "green", "blue"]
 
@@ -59,9 +59,7 @@ def test_a_fault_has_a_path_a_value_and_what_is_legal(data: object, fault: str) 
     assert [str(problem) for problem in problems(data, Tree)] == [fault]
 
 
-@pytest.mark.parametrize(
-    "data", [tree(), tree(color="blue", count=3), {**tree(), "tags": "x"}, {**tree(), "tags": None}]
-)
+@pytest.mark.parametrize("data", [tree(), tree(color="blue", count=3), {**tree(), "tags": "x"}, {**tree(), "tags": None}])
 def test_what_fits_has_no_fault(data: object) -> None:
     assert problems(data, Tree) == []
 

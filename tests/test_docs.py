@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from karat.cli import karat
+from scalepan.cli import scalepan
 from scripts import docs
 from tests.pages import MODULES, PAGES, ROOT, WITH_ENCODER
 
@@ -18,7 +18,7 @@ def test_docstring_examples_run(module: str) -> None:
     assert doctest.testmod(import_module(module)).failed == 0
 
 
-def commands(group: click.Command, path: tuple[str, ...] = ("karat",)) -> list[tuple[str, click.Command]]:
+def commands(group: click.Command, path: tuple[str, ...] = ("scalepan",)) -> list[tuple[str, click.Command]]:
     found = [(" ".join(path), group)]
     if isinstance(group, click.Group):
         context = click.Context(group)
@@ -29,9 +29,7 @@ def commands(group: click.Command, path: tuple[str, ...] = ("karat",)) -> list[t
     return found
 
 
-@pytest.mark.parametrize(
-    ("path", "command"), commands(karat), ids=lambda value: value if isinstance(value, str) else ""
-)
+@pytest.mark.parametrize(("path", "command"), commands(scalepan), ids=lambda value: value if isinstance(value, str) else "")
 def test_every_command_has_help_with_an_example_and_stands_in_the_docs(path: str, command: click.Command) -> None:
     assert command.help
     assert "Examples:" in command.help

@@ -2,7 +2,7 @@
 
 import pytest
 
-from karat.errors import InputError, MissingExtraError, did_you_mean, quoted, shorten
+from scalepan.errors import InputError, MissingExtraError, did_you_mean, quoted, shorten
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,10 @@ from karat.errors import InputError, MissingExtraError, did_you_mean, quoted, sh
         (InputError("is not JSON", line=3), "line 3: is not JSON"),
         (InputError("is missing", id="kp:trace:1", path="outcome"), "trace kp:trace:1: outcome: is missing"),
         (InputError("bad", more=["x: worse"]), "bad (and 1 more)"),
-        (MissingExtraError("reading text", "embed"), "reading text needs an optional part: pip install 'karat[embed]'"),
+        (
+            MissingExtraError("reading text", "embed"),
+            "reading text needs an optional part: pip install 'scalepan[embed]'",
+        ),
     ],
 )
 def test_an_error_is_one_line(error: Exception, line: str) -> None:

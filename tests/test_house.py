@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-import karat
+import scalepan
 
-SOURCE = Path(karat.__file__).parent
+SOURCE = Path(scalepan.__file__).parent
 
 # From the ground up. A package may import what stands on a lower line, and nothing on its own line but itself.
 LAYERS = [
@@ -42,18 +42,18 @@ def package_of(file: Path) -> str:
 
 
 def imports_of(file: Path) -> Iterator[str]:
-    """Every package of Karat that a file imports, inside functions and TYPE_CHECKING too."""
+    """Every package of Scalepan that a file imports, inside functions and TYPE_CHECKING too."""
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: imports are written out in full"
             names = [node.module or ""]
-            if node.module == "karat":
-                names = [f"karat.{alias.name}" for alias in node.names]
+            if node.module == "scalepan":
+                names = [f"scalepan.{alias.name}" for alias in node.names]
         else:
             continue
-        yield from (name.split(".")[1] for name in names if name.startswith("karat."))
+        yield from (name.split(".")[1] for name in names if name.startswith("scalepan."))
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
@@ -72,34 +72,34 @@ def loaded_by(code: str) -> set[str]:
     return {name.split(".")[0] for name in out.stdout.split()}
 
 
-def test_import_karat_loads_nothing_heavy() -> None:
-    assert loaded_by("import karat").isdisjoint(HEAVY)
+def test_import_scalepan_loads_nothing_heavy() -> None:
+    assert loaded_by("import scalepan").isdisjoint(HEAVY)
 
 
 def test_valuing_without_an_encoder_loads_no_array_library() -> None:
-    code = "import karat, karat.samples; karat.TraceValuer().peek(karat.samples.sample_trace())"
+    code = "import scalepan, scalepan.samples; scalepan.TraceValuer().peek(scalepan.samples.sample_trace())"
     assert loaded_by(code).isdisjoint({"numpy", "onnxruntime", "onnx", "tokenizers", "rich"})
 
 
 def test_the_public_api_fits_a_page_and_every_name_is_there() -> None:
-    assert len(karat.__all__) < 40
-    for name in karat.__all__:
-        assert getattr(karat, name) is not None
-    assert dir(karat) == karat.__all__
+    assert len(scalepan.__all__) < 40
+    for name in scalepan.__all__:
+        assert getattr(scalepan, name) is not None
+    assert dir(scalepan) == scalepan.__all__
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        karat.nothing  # noqa: B018
+        scalepan.nothing  # noqa: B018
 
 
 def test_the_public_names_for_people_and_for_type_checkers_are_the_same() -> None:
     tree = tree_of(SOURCE / "__init__.py")
     (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
     for_checkers = {alias.name for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert for_checkers | {"__version__"} == set(karat.__all__)
+    assert for_checkers | {"__version__"} == set(scalepan.__all__)
 
 
 def test_the_version_stands_in_one_place_more_than_needed_and_agrees() -> None:
     project = (SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    assert f'version = "{karat.__version__}"' in project
+    assert f'version = "{scalepan.__version__}"' in project
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from karat.score import Part, Rule, Score, not_measured
+from scalepan.score import Part, Rule, Score, not_measured
 
 
 def value() -> Score:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from karat.cli import main
-from karat.samples import TRACES
+from scalepan.cli import main
+from scalepan.samples import TRACES
 
 
 class Done(NamedTuple):
@@ -29,7 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_
     monkeypatch.chdir(tmp_path)
 
     def call(*args: object, stdin: bytes = b"") -> Done:
-        monkeypatch.setattr(sys, "argv", ["karat", *map(str, args)])
+        monkeypatch.setattr(sys, "argv", ["scalepan", *map(str, args)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         code = 0
         try:

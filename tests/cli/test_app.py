@@ -1,4 +1,4 @@
-"""The karat command itself: unknown commands, versions, doctor and demo."""
+"""The scalepan command itself: unknown commands, versions, doctor and demo."""
 
 import json
 
@@ -14,8 +14,8 @@ def test_an_unknown_command_is_one_line_with_a_suggestion(run: Run) -> None:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").out == "karat, version 0.1.0\n"
-    assert "karat value traces.jsonl" in run("--help").out
+    assert run("--version").out == "scalepan, version 0.1.0\n"
+    assert "scalepan value traces.jsonl" in run("--help").out
 
 
 def test_doctor_says_what_is_there(run: Run) -> None:
@@ -29,25 +29,23 @@ def test_doctor_says_what_is_there(run: Run) -> None:
 
 
 def test_doctor_says_what_is_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "/no/such/folder")
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "/no/such/folder")
     done = run("doctor")
     assert done.code == 1
     assert "/no/such/folder" in done.out
-    monkeypatch.setenv("KARAT_VALUE__GATE", "7")
+    monkeypatch.setenv("SCALEPAN_VALUE__GATE", "7")
     assert "value.gate: 7 is not between 0 and 1" in run("doctor").out
 
 
 def test_doctor_says_where_the_cache_cannot_be_written(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_CACHE", "/dev/null/cache")
+    monkeypatch.setenv("SCALEPAN_CACHE", "/dev/null/cache")
     rows = {row["name"]: row for row in map(json.loads, run("doctor", "--json").out.splitlines())}
     assert rows["cache"]["state"] == "missing"
-    assert "KARAT_CACHE" in rows["cache"]["advice"]
+    assert "SCALEPAN_CACHE" in rows["cache"]["advice"]
 
 
-def test_the_demo_values_traces_judges_outputs_and_explains_one_of_each(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
+def test_the_demo_values_traces_judges_outputs_and_explains_one_of_each(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
     done = run("demo")
     assert done.code == 0
     for expected in (

@@ -1,4 +1,4 @@
-"""karat confidence: factors in, decisions out, and questions answered."""
+"""scalepan confidence: factors in, decisions out, and questions answered."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from karat.confidence import ConfidenceFactors, Gate
-from karat.store import Store
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.store import Store
 from tests.cli.conftest import Run
 
 GOOD = b'{"search_result_count": 3, "search_max_score": 0.8, "source_count": 2}\n'
@@ -16,8 +16,8 @@ LOW = b'{"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}\n
 
 @pytest.fixture(autouse=True)
 def words_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
-    monkeypatch.setenv("KARAT_STORE", str(tmp_path / "notes.duckdb"))
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
+    monkeypatch.setenv("SCALEPAN_STORE", str(tmp_path / "notes.duckdb"))
 
 
 def test_json_for_programs(run: Run) -> None:
@@ -85,6 +85,6 @@ def test_questions_wait_and_are_answered(run: Run, tmp_path: Path) -> None:
     done = run("confidence", "answer", id_, "no", "--why", "wrong customer", "--actor", "Aoi")
     assert done.out == f"{id_}  denied by Aoi\n"
     again = run("confidence", "answer", id_, "yes")
-    assert (again.code, again.err) == (2, f"karat: '{id_}' is denied already, by Aoi\n")
+    assert (again.code, again.err) == (2, f"scalepan: '{id_}' is denied already, by Aoi\n")
     assert json.loads(run("confidence", "pending", "--all", "--json").out)["why"] == "wrong customer"
-    assert run("confidence", "answer", "dec_none", "yes").err == "karat: no decision 'dec_none' here\n"
+    assert run("confidence", "answer", "dec_none", "yes").err == "scalepan: no decision 'dec_none' here\n"

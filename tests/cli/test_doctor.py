@@ -1,4 +1,4 @@
-"""karat doctor and the store: who owns it, how large it is, whether it is sound."""
+"""scalepan doctor and the store: who owns it, how large it is, whether it is sound."""
 
 import json
 from importlib.metadata import PackageNotFoundError
@@ -7,10 +7,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from karat.cli.doctor import _extras
-from karat.store import Store
-from karat.store.schema import VERSION
-from karat.store.tables import AddEvent
+from scalepan.cli.doctor import _extras
+from scalepan.store import Store
+from scalepan.store.schema import VERSION
+from scalepan.store.tables import AddEvent
 from tests.cli.conftest import Run
 
 
@@ -67,8 +67,8 @@ def test_what_an_extra_lacks_is_named_with_what_adds_it(monkeypatch: pytest.Monk
             raise PackageNotFoundError
         return "1.0"
 
-    monkeypatch.setattr("karat.cli.doctor.version", version)
+    monkeypatch.setattr("scalepan.cli.doctor.version", version)
     found = {finding.name: finding for finding in _extras()}
     assert (found["mcp"].state, found["mcp"].found) == ("ok", "mcp 1.0")
     assert (found["serve"].state, found["serve"].found) == ("missing", "no uvicorn")
-    assert found["serve"].advice == "pip install 'karat[serve]'"
+    assert found["serve"].advice == "pip install 'scalepan[serve]'"

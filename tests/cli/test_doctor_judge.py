@@ -1,4 +1,4 @@
-"""karat doctor --judge: one line that says what works, or what to do."""
+"""scalepan doctor --judge: one line that says what works, or what to do."""
 
 import json
 from pathlib import Path
@@ -15,14 +15,14 @@ GOOD = says('{"evaluation": 1.0, "coverage": 1.0}')
 @pytest.fixture(autouse=True)
 def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("KARAT_JUDGE_KEY", KEY)
+    monkeypatch.setenv("SCALEPAN_JUDGE_KEY", KEY)
 
 
 def tried(run: Run, monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour, *args: str) -> Done:
     with ModelServer(behaviour) as server:
-        monkeypatch.setenv("KARAT_JUDGE__BASE_URL", server.base_url)
-        monkeypatch.setenv("KARAT_JUDGE__MODEL", "stand-in")
-        monkeypatch.setenv("KARAT_JUDGE__BACKOFF_S", "0")
+        monkeypatch.setenv("SCALEPAN_JUDGE__BASE_URL", server.base_url)
+        monkeypatch.setenv("SCALEPAN_JUDGE__MODEL", "stand-in")
+        monkeypatch.setenv("SCALEPAN_JUDGE__BACKOFF_S", "0")
         done = run("doctor", "--judge", *args)
     assert KEY not in done.out + done.err
     assert done.out.count("\n") == 1
@@ -33,7 +33,7 @@ def test_what_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     done = tried(run, monkeypatch, GOOD)
     assert done.code == 0
     assert done.out.startswith("✓ judge: stand-in at http://127.0.0.1:")
-    assert done.out.endswith(": 1 for a right answer; structured answers, 107 tokens, key from KARAT_JUDGE_KEY\n")
+    assert done.out.endswith(": 1 for a right answer; structured answers, 107 tokens, key from SCALEPAN_JUDGE_KEY\n")
     plain = tried(run, monkeypatch, refuses("response_format", GOOD))
     assert "; answers read from text, " in plain.out
 
@@ -43,7 +43,7 @@ def test_what_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (
             fails(401, f"bad key {KEY}"),
-            "KARAT_JUDGE_KEY (401): bad key [secret:judge-key]; put a valid key into KARAT_JUDGE_KEY",
+            "SCALEPAN_JUDGE_KEY (401): bad key [secret:judge-key]; put a valid key into SCALEPAN_JUDGE_KEY",
         ),
         (fails(404, "no model"), "no such address or model (404): no model; check judge.base_url and judge.model"),
         (
@@ -70,8 +70,8 @@ def test_where_none_is_set(run: Run) -> None:
     done = run("doctor", "--judge")
     assert done.code == 1
     assert done.out == (
-        "– judge: no judge is set; set judge.base_url and judge.model in karat.yaml,"
-        " or KARAT_JUDGE__BASE_URL and KARAT_JUDGE__MODEL\n"
+        "– judge: no judge is set; set judge.base_url and judge.model in scalepan.yaml,"
+        " or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL\n"
     )
 
 

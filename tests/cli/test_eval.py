@@ -1,4 +1,4 @@
-"""karat eval, as people, programs and CI use it."""
+"""scalepan eval, as people, programs and CI use it."""
 
 import json
 from pathlib import Path
@@ -88,9 +88,7 @@ def test_people_see_a_table_by_scorer_and_grouped_failures(run: Run, files: Path
 
 
 def test_explain_shows_one_case_with_the_page_diff(run: Run, files: Path) -> None:
-    done = run(
-        "eval", "run", "cases.yaml", "--outputs", "bad.jsonl", "--preset", "strict", "--explain", "shop-rename-001"
-    )
+    done = run("eval", "run", "cases.yaml", "--outputs", "bad.jsonl", "--preset", "strict", "--explain", "shop-rename-001")
     assert done.code == 1
     for words in (
         "wrong target",
@@ -168,10 +166,7 @@ def test_lint_lists_faults_and_says_so_by_its_exit_code(run: Run, files: Path) -
     (files / "cases.yaml").write_text(CASES.replace("[Cart]", '["x*"]'))
     done = run("eval", "lint", "cases.yaml")
     assert done.code == 1
-    assert (
-        "case shop-rename-001: expected.operations[0].operations[0].expectedContentPatterns[0]: 'x*' matches"
-        in done.out
-    )
+    assert "case shop-rename-001: expected.operations[0].operations[0].expectedContentPatterns[0]: 'x*' matches" in done.out
     (row,) = map(json.loads, run("eval", "lint", "cases.yaml", "--json").out.splitlines())
     assert row["kind"] == "never-fails"
 

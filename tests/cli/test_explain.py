@@ -1,4 +1,4 @@
-"""karat explain: equal, changed, unknown or not there, each with its exit code."""
+"""scalepan explain: equal, changed, unknown or not there, each with its exit code."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from karat.confidence import ConfidenceFactors, Gate
-from karat.memory import Memory
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.memory import Memory
 from tests.cli.conftest import Run
 
 FACTORS = ConfidenceFactors(search_result_count=5, search_max_score=0.8, source_count=2)
@@ -15,8 +15,8 @@ FACTORS = ConfidenceFactors(search_result_count=5, search_max_score=0.8, source_
 
 @pytest.fixture(autouse=True)
 def words_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
-    monkeypatch.setenv("KARAT_STORE", str(tmp_path / "notes.duckdb"))
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
+    monkeypatch.setenv("SCALEPAN_STORE", str(tmp_path / "notes.duckdb"))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""karat memory: what people type, what they get, and what programs get."""
+"""scalepan memory: what people type, what they get, and what programs get."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,8 @@ from tests.cli.conftest import Run
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of its own, and words only: the encoder has tests of its own."""
-    monkeypatch.setenv("KARAT_STORE", str(tmp_path / "notes.duckdb"))
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
+    monkeypatch.setenv("SCALEPAN_STORE", str(tmp_path / "notes.duckdb"))
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
     return tmp_path
 
 
@@ -48,9 +48,7 @@ def test_what_is_cut_is_said_and_not_kept(run: Run, here: Path) -> None:
 def test_why_a_claim_was_not_recalled(run: Run) -> None:
     renew = added(run, "Plans renew on the 1st")
     night = added(run, "The harbor closes at night", "--kind", "task")
-    assert (
-        f"{night}: no candidate: no word of the query is in it" in run("memory", "search", "plans", "--why", night).out
-    )
+    assert f"{night}: no candidate: no word of the query is in it" in run("memory", "search", "plans", "--why", night).out
     assert f"{renew}: recalled at rank 1" in run("memory", "search", "plans", "--why", renew).out
     assert "no such claim here" in run("memory", "search", "plans", "--why", "clm_none").out
     assert "its kind was not asked for" in run("memory", "search", "harbor", "--kind", "fact", "--why", night).out
@@ -109,7 +107,7 @@ def test_forget_get_stats_and_rescan(run: Run) -> None:
     assert run("memory", "rescan").out == "1 looked at, 0 changed\n"
     assert run("memory", "forget", id_).out == "1 forgotten\n"
     gone = run("memory", "get", id_)
-    assert (gone.code, gone.err) == (2, f"karat: no claim '{id_}' here\n")
+    assert (gone.code, gone.err) == (2, f"scalepan: no claim '{id_}' here\n")
     assert run("memory", "forget", id_).code == 2
 
 

@@ -1,4 +1,4 @@
-"""karat memory bench: table, JSON, picture, exit codes, and what it refuses."""
+"""scalepan memory bench: table, JSON, picture, exit codes, and what it refuses."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,8 @@ from tests.memory.test_bench import TINY, write
 @pytest.fixture(autouse=True)
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoder and no extension."""
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
-    monkeypatch.setattr("karat.memory.candidates.side.find_spec", lambda _: None)
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
+    monkeypatch.setattr("scalepan.memory.candidates.side.find_spec", lambda _: None)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_json_and_a_picture_and_a_line_that_is_missed(run: Run, tiny: Path) -> N
     write(tiny, qrels=[{"qid": "1", "doc_id": "sky"}, {"qid": "2", "doc_id": "juice"}])
     done = run("memory", "bench", tiny, "--json", "--svg", "tiny.svg", "-k", 1, "--limit", 1, "--check")
     assert done.code == 1
-    assert done.err == "karat: missed: Recall@1, hybrid, nDCG@1, hybrid\n"
+    assert done.err == "scalepan: missed: Recall@1, hybrid, nDCG@1, hybrid\n"
     (line,) = done.out.splitlines()
     report = json.loads(line)
     assert (report["k"], report["queries"], report["claims"]) == (1, 1, 3)

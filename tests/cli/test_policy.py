@@ -1,4 +1,4 @@
-"""karat policy: show, check, diff, schema."""
+"""scalepan policy: show, check, diff, schema."""
 
 import json
 from pathlib import Path
@@ -12,14 +12,14 @@ from tests.cli.conftest import Run
 def test_show_lists_constants_with_what_is_legal_and_who_set_them(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "karat.yaml").write_text("value: {gate: 0.8, budget_ms: null}")
-    monkeypatch.setenv("KARAT_VALUE__GATE", "0.9")
+    (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.8, budget_ms: null}")
+    monkeypatch.setenv("SCALEPAN_VALUE__GATE", "0.9")
     lines = run("policy", "show", "value").out.splitlines()
     (gate,) = (line.split() for line in lines if line.startswith("value.gate "))
-    assert gate[:4] == ["value.gate", "0.9", "share", "KARAT_VALUE__GATE"]
+    assert gate[:4] == ["value.gate", "0.9", "share", "SCALEPAN_VALUE__GATE"]
     (budget,) = (line for line in lines if line.startswith("value.budget_ms"))
     assert "more than 0 ms" in budget
-    assert "karat.yaml" in budget
+    assert "scalepan.yaml" in budget
     assert not any(line.startswith("embed.") for line in lines)
     assert lines[-1].startswith("value: version ")
 
@@ -41,8 +41,8 @@ def test_check_lists_every_fault(run: Run, tmp_path: Path) -> None:
     done = run("policy", "check", "p.yaml")
     assert done.code == 2
     assert done.err.splitlines() == [
-        "karat: p.yaml: value.gaet: unknown key; did you mean 'gate'?",
-        "karat: p.yaml: value.gate: 7 is not between 0 and 1",
+        "scalepan: p.yaml: value.gaet: unknown key; did you mean 'gate'?",
+        "scalepan: p.yaml: value.gate: 7 is not between 0 and 1",
     ]
     (tmp_path / "p.yaml").write_text("value: {gate: 0.6}")
     assert run("policy", "check", "p.yaml").out.startswith("p.yaml: sound; value ")

@@ -1,4 +1,4 @@
-"""karat redact: as a filter, as a check, as a report; what it refuses, and bytes that are no text."""
+"""scalepan redact: as a filter, as a check, as a report; what it refuses, and bytes that are no text."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_check_names_the_places_and_fails(run: Run) -> None:
     done = run("redact", "--check", "notes.txt")
     assert done.code == 1
     assert done.out == "notes.txt:2:11: secret:password\nnotes.txt:3:6: pii:email\n"
-    assert done.err == "karat: 2 found: password 1, email 1\n"
+    assert done.err == "scalepan: 2 found: password 1, email 1\n"
     assert "hunter2" not in done.out + done.err
 
 
@@ -86,10 +86,10 @@ def test_only_some_kinds(run: Run, kinds: str, out: str) -> None:
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("none.txt",), "karat: none.txt: cannot be read: No such file or directory\n"),
-        (("--kinds", "emial", "-"), "karat: no kind 'emial'; did you mean 'email'?\n"),
-        (("--kinds", "", "-"), "karat: no kind ''"),
-        (("--policy", "none.yaml", "-"), "karat: none.yaml: "),
+        (("none.txt",), "scalepan: none.txt: cannot be read: No such file or directory\n"),
+        (("--kinds", "emial", "-"), "scalepan: no kind 'emial'; did you mean 'email'?\n"),
+        (("--kinds", "", "-"), "scalepan: no kind ''"),
+        (("--policy", "none.yaml", "-"), "scalepan: none.yaml: "),
     ],
 )
 def test_what_is_wrong_is_one_line(run: Run, args: tuple[str, ...], said: str) -> None:
@@ -103,46 +103,49 @@ def test_what_is_wrong_is_one_line(run: Run, args: tuple[str, ...], said: str) -
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("redact: {kinds: {emial: false}}", "karat: karat.yaml: redact: kinds has no 'emial'; did you mean 'email'?\n"),
+        (
+            "redact: {kinds: {emial: false}}",
+            "scalepan: scalepan.yaml: redact: kinds has no 'emial'; did you mean 'email'?\n",
+        ),
         (
             "redact: {rules: [{name: x, pattern: '('}]}",
-            "karat: karat.yaml: redact.rules[0]: '(' is not a regular expression: missing ) at position 1\n",
+            "scalepan: scalepan.yaml: redact.rules[0]: '(' is not a regular expression: missing ) at position 1\n",
         ),
         (
             "redact: {rules: [{name: x, pattern: 'a'}, {name: x, pattern: 'b', category: pii}]}",
-            "karat: karat.yaml: redact: rules call 'x' both secret and pii; give one of them another name\n",
+            "scalepan: scalepan.yaml: redact: rules call 'x' both secret and pii; give one of them another name\n",
         ),
     ],
 )
 def test_a_policy_that_does_not_fit_is_named(run: Run, policy: str, said: str) -> None:
-    Path("karat.yaml").write_text(policy)
+    Path("scalepan.yaml").write_text(policy)
     done = run("redact", stdin=LEAK.encode())
     assert (done.code, done.out) == (2, "")
     assert done.err.replace(f"{Path.cwd()}/", "") == said
 
 
 def test_the_policy_switches_off_and_adds(run: Run) -> None:
-    Path("karat.yaml").write_text("redact: {kinds: {email: false}, rules: [{name: badge, pattern: 'B-\\d{4}'}]}")
+    Path("scalepan.yaml").write_text("redact: {kinds: {email: false}, rules: [{name: badge, pattern: 'B-\\d{4}'}]}")
     out = run("redact", stdin=b"B-1234 ann@example.com\n").out
     assert out == "[secret:badge] ann@example.com\n"
 
 
 def test_the_environment_cannot_switch_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KARAT_REDACT__KINDS__EMAIL", "false")
+    monkeypatch.setenv("SCALEPAN_REDACT__KINDS__EMAIL", "false")
     assert run("redact", stdin=LEAK.encode()).out == CLEAN
 
 
 def test_a_rule_of_the_users_that_takes_too_long_lets_nothing_through(run: Run) -> None:
-    Path("karat.yaml").write_text("redact: {timeout_ms: 50, rules: [{name: slow, pattern: '(a|aa)+$'}]}")
+    Path("scalepan.yaml").write_text("redact: {timeout_ms: 50, rules: [{name: slow, pattern: '(a|aa)+$'}]}")
     done = run("redact", stdin=b"a" * 40_000 + b"b password=hunter2\n")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("karat: redact.rules: rule 'slow' took longer than 50 ms")
+    assert done.err.startswith("scalepan: redact.rules: rule 'slow' took longer than 50 ms")
 
 
 def test_bytes_that_are_no_text_come_out_as_they_went_in(run: Run) -> None:
     data = bytes(range(128, 256)) + b"\0\xff ann@example.com \xfe\n\x80password=hunter2\r\n"
     Path("data.bin").write_bytes(data)
-    shell = f"{sys.executable} -m karat redact data.bin"
+    shell = f"{sys.executable} -m scalepan redact data.bin"
     done = subprocess.run(["sh", "-c", shell], capture_output=True, check=True, env={**os.environ})
     assert done.stdout == data.replace(b"ann@example.com", b"[pii:email]").replace(b"hunter2", b"[secret:password]")
 
@@ -151,7 +154,7 @@ def test_utf16_is_refused_rather_than_called_clean(run: Run) -> None:
     Path("wide.txt").write_text(LEAK, encoding="utf-16")
     done = run("redact", "--check", "wide.txt")
     assert done.code == 2
-    assert done.err.startswith("karat: wide.txt: is UTF-16; convert it to UTF-8 first")
+    assert done.err.startswith("scalepan: wide.txt: is UTF-16; convert it to UTF-8 first")
 
 
 def test_a_line_of_megabytes_comes_through(run: Run) -> None:

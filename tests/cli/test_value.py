@@ -1,4 +1,4 @@
-"""karat value, as people and programs use it."""
+"""scalepan value, as people and programs use it."""
 
 import json
 from pathlib import Path
@@ -70,8 +70,8 @@ def test_bad_rows_are_reported_with_line_and_reason_and_skipped(run: Run, sample
     done = run("value", samples, "--json", "--embedder", "none")
     assert done.code == 0
     assert len(done.out.splitlines()) == 30
-    assert f"karat: {samples}:14: trace kp:trace:data-analysis-ja-0001: outcome.confidence: 1.7 is not" in done.err
-    assert done.err.splitlines()[-1] == "karat: 4 bad rows of 34 skipped"
+    assert f"scalepan: {samples}:14: trace kp:trace:data-analysis-ja-0001: outcome.confidence: 1.7 is not" in done.err
+    assert done.err.splitlines()[-1] == "scalepan: 4 bad rows of 34 skipped"
 
 
 def test_strict_stops_at_the_first_bad_row(run: Run, samples: Path) -> None:

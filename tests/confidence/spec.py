@@ -4,9 +4,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from karat.confidence.calculator import ConfidenceCalculator
-from karat.confidence.factors import ConfidenceFactors
-from karat.confidence.formula import ConfidenceScore
+from scalepan.confidence.calculator import ConfidenceCalculator
+from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.confidence.formula import ConfidenceScore
 from tests.law import assert_law
 
 KEYS = {"search_quality", "source_agreement", "llm_self_eval", "tool_success", "query_coverage"}

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat.confidence import LLMSelfEvaluator, QueryCoverageCalculator, SourceAgreementCalculator, judge_answer
-from karat.policy import Policy, load_policy
+from scalepan.confidence import LLMSelfEvaluator, QueryCoverageCalculator, SourceAgreementCalculator, judge_answer
+from scalepan.policy import Policy, load_policy
 from tests.law import assert_law
 from tests.modelserver import ModelServer, fails, says
 

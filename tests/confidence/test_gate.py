@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from karat.confidence import Answer, AskQueue, ConfidenceFactors, Gate, NotAllowedError, Question, terminal
-from karat.confidence.operations import AnswerQuestion, AskDecisions, Decided
-from karat.errors import ConflictError, NotFoundError
-from karat.score import not_measured
-from karat.store import Store
+from scalepan.confidence import Answer, AskQueue, ConfidenceFactors, Gate, NotAllowedError, Question, terminal
+from scalepan.confidence.operations import AnswerQuestion, AskDecisions, Decided
+from scalepan.errors import ConflictError, NotFoundError
+from scalepan.score import not_measured
+from scalepan.store import Store
 
 SILENT = ConfidenceFactors(source_count=1)  # 1.0
 NOTIFY = ConfidenceFactors(search_result_count=3, search_max_score=0.7, source_count=1)  # .6 x .7 + .4 = .82
@@ -47,7 +47,7 @@ def test_silent_records_and_goes_on(store: Store) -> None:
     assert verdict.allowed
     assert told == []
     assert [(body["level"], body["state"], body["decided_by"]) for body in bodies(store)] == [
-        ("silent", "approved", "karat")
+        ("silent", "approved", "scalepan")
     ]
 
 
@@ -192,7 +192,7 @@ def test_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked[0] == f"{question} [y/N] "
 
 
-def test_the_words_of_an_action_cannot_pass_for_karats() -> None:
+def test_the_words_of_an_action_cannot_pass_for_scalepans() -> None:
     asked: list[str] = []
 
     def person(question: Question) -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.confidence.aggregate import Bounds, aggregate_scores
-from karat.confidence.calculator import ConfidenceAggregator, ConfidenceCalculator
-from karat.confidence.decide import InterventionLevel
-from karat.confidence.factors import ConfidenceFactors
-from karat.errors import InputError
-from karat.policy import load_policy
-from karat.score import Part, Score, not_measured
+from scalepan.confidence.aggregate import Bounds, aggregate_scores
+from scalepan.confidence.calculator import ConfidenceAggregator, ConfidenceCalculator
+from scalepan.confidence.decide import InterventionLevel
+from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.errors import InputError
+from scalepan.policy import load_policy
+from scalepan.score import Part, Score, not_measured
 from tests.law import assert_law
 
 

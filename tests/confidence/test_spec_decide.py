@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.confidence.aggregate import aggregate_scores
-from karat.confidence.calculator import ConfidenceCalculator
-from karat.confidence.decide import ActionDecision, InterventionLevel, decide
-from karat.confidence.factors import ConfidenceFactors
-from karat.errors import PolicyError
-from karat.policy import load_policy
-from karat.policy.confidence import Thresholds
-from karat.score import Part, Score, not_measured
+from scalepan.confidence.aggregate import aggregate_scores
+from scalepan.confidence.calculator import ConfidenceCalculator
+from scalepan.confidence.decide import ActionDecision, InterventionLevel, decide
+from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.errors import PolicyError
+from scalepan.policy import load_policy
+from scalepan.policy.confidence import Thresholds
+from scalepan.score import Part, Score, not_measured
 
 SILENT, NOTIFY, CONFIRM, ESCALATE = InterventionLevel
 
@@ -100,9 +100,7 @@ def test_that_kindness_is_of_the_last_digits_only() -> None:
 
 
 def test_the_thresholds_are_the_policy_s() -> None:
-    policy = load_policy(
-        env={}, overrides={"confidence": {"thresholds": {"silent": 0.5, "notify": 0.3, "confirm": 0.2}}}
-    )
+    policy = load_policy(env={}, overrides={"confidence": {"thresholds": {"silent": 0.5, "notify": 0.3, "confirm": 0.2}}})
     calculator = ConfidenceCalculator(policy)
     levels = [calculator.decide_action(scored(value)).level for value in (0.5, 0.49, 0.29, 0.19)]
     assert levels == [SILENT, NOTIFY, CONFIRM, ESCALATE]
@@ -123,21 +121,19 @@ def test_equal_thresholds_leave_a_level_out() -> None:
     ],
 )
 def test_thresholds_out_of_order_are_refused(thresholds: dict[str, float]) -> None:
-    with pytest.raises(
-        PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not rise"
-    ):
+    with pytest.raises(PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not rise"):
         load_policy(env={}, overrides={"confidence": {"thresholds": thresholds}})
     with pytest.raises(ValueError, match="they must not rise"):
         Thresholds(**thresholds)
 
 
 def test_thresholds_from_a_file_and_from_the_environment_are_checked_too(tmp_path: Path) -> None:
-    file = tmp_path / "karat.yaml"
+    file = tmp_path / "scalepan.yaml"
     file.write_text("confidence: {thresholds: {silent: 0.6}}\n")
     with pytest.raises(PolicyError, match="they must not rise"):
         load_policy(file, env={})
     with pytest.raises(PolicyError, match="they must not rise"):
-        load_policy(env={"KARAT_CONFIDENCE__THRESHOLDS__SILENT": "0.6"})
+        load_policy(env={"SCALEPAN_CONFIDENCE__THRESHOLDS__SILENT": "0.6"})
 
 
 @pytest.mark.parametrize("value", [1.2, -0.1, "high", float("nan"), True])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.confidence.factors import ConfidenceFactors, succeeded
-from karat.errors import InputError
+from scalepan.confidence.factors import ConfidenceFactors, succeeded
+from scalepan.errors import InputError
 from tests.confidence.spec import some_factors
 
 DEFAULTS = {

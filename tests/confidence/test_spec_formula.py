@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from karat.confidence.calculator import ConfidenceCalculator
-from karat.confidence.factors import ConfidenceFactors
-from karat.confidence.formula import search_quality, tool_success
-from karat.policy import Policy, load_policy
+from scalepan.confidence.calculator import ConfidenceCalculator
+from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.confidence.formula import search_quality, tool_success
+from scalepan.policy import Policy, load_policy
 from tests.confidence.spec import FAILED, KEYS, NOTHING, UNSOURCED, found, score, some_factors, value_of
 from tests.law import assert_law
 

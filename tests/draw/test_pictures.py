@@ -6,11 +6,11 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from karat.draw import Bins
-from karat.draw.html import folded, page, section
-from karat.draw.svg import histogram_svg, score_svg
-from karat.draw.terminal import bar, histogram, score_table
-from karat.score import Part, Rule, Score, not_measured
+from scalepan.draw import Bins
+from scalepan.draw.html import folded, page, section
+from scalepan.draw.svg import histogram_svg, score_svg
+from scalepan.draw.terminal import bar, histogram, score_table
+from scalepan.score import Part, Rule, Score, not_measured
 
 SCORE = Score(
     "value",

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.embed.batches import LEAST_FILLED, batches
+from scalepan.embed.batches import LEAST_FILLED, batches
 
 
 def test_texts_of_unlike_length_are_not_mixed() -> None:

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from numpy.typing import NDArray
 
-from karat.embed.bert import bert_graph
-from karat.embed.graph import onnxruntime
+from scalepan.embed.bert import bert_graph
+from scalepan.embed.graph import onnxruntime
 
 Array = NDArray[np.float64]
 CONFIG = {"hidden_size": 6, "num_attention_heads": 2, "num_hidden_layers": 2, "layer_norm_eps": 1e-12}

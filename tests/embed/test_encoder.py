@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.cache import Cache, content_key
-from karat.embed import Encoder
-from karat.policy.embed import Embed
+from scalepan.cache import Cache, content_key
+from scalepan.embed import Encoder
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import MEAN_OF_A_B, NORMALIZE, POOLING, TRANSFORMER, tiny_encoder
 
 PROMPTS = {"config_sentence_transformers.json": {"prompts": {"query": "c ", "passage": "b "}}}
@@ -100,9 +100,7 @@ def test_a_zero_vector_is_not_divided_by_its_length(folder: Path) -> None:
         (Embed(max_tokens=4, passage_prefix="c "), "a b", "a", True),  # the prefix takes room
     ],
 )
-def test_text_is_cut_by_characters_and_by_tokens(
-    settings: Embed, text: str, seen: str, cut: bool, folder: Path
-) -> None:
+def test_text_is_cut_by_characters_and_by_tokens(settings: Embed, text: str, seen: str, cut: bool, folder: Path) -> None:
     encoder = Encoder(folder, settings)
     assert encoder.encode([text]).tolist() == encoder.encode([seen]).tolist()
     assert encoder.is_cut(text) is cut

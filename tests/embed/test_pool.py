@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from karat.embed.pool import normalize, pool
-from karat.policy.embed import Pooling
+from scalepan.embed.pool import normalize, pool
+from scalepan.policy.embed import Pooling
 
 TOKENS = np.array(
     [

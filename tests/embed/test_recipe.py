@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from karat.embed.recipe import read_recipe
-from karat.errors import EncoderError
-from karat.policy.embed import Embed
+from scalepan.embed.recipe import read_recipe
+from scalepan.errors import EncoderError
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import DENSE, NORMALIZE, POOLING, TRANSFORMER, tiny_encoder
 
 LEGACY_CLS = {"1_Pooling/config.json": {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}}
@@ -75,7 +75,7 @@ def test_the_policy_wins_over_the_files(settings: Embed, field: str, value: obje
 
 
 @pytest.mark.parametrize("mode", ["weightedmean", "mean_sqrt_len_tokens", ["cls", "mean"]])
-def test_a_pooling_that_karat_lacks_is_an_error_and_the_policy_can_name_another(mode: object, tmp_path: Path) -> None:
+def test_a_pooling_that_scalepan_lacks_is_an_error_and_the_policy_can_name_another(mode: object, tmp_path: Path) -> None:
     tiny_encoder(tmp_path, {"1_Pooling/config.json": {"pooling_mode": mode}})
     with pytest.raises(EncoderError, match="is not one of cls, last, max, mean"):
         read_recipe(tmp_path, Embed())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from karat.embed.recipe import read_recipe
-from karat.embed.tokens import Tokens, clean
-from karat.errors import EncoderError
-from karat.policy.embed import Embed
+from scalepan.embed.recipe import read_recipe
+from scalepan.embed.tokens import Tokens, clean
+from scalepan.errors import EncoderError
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import WORDS, tiny_encoder
 
 ID = {word: index for index, word in enumerate(WORDS)}

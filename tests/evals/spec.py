@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from karat.evals import (
+from scalepan.evals import (
     Case,
     CaseResult,
     Context,
@@ -15,8 +15,8 @@ from karat.evals import (
     Output,
     Page,
 )
-from karat.policy import load_policy
-from karat.score import Score
+from scalepan.policy import load_policy
+from scalepan.score import Score
 from tests.law import assert_law
 
 Json = dict[str, Any]
@@ -36,7 +36,7 @@ def score_of(
     actual = msgspec.convert(done if isinstance(done, dict) else {"operations": _grouped(done)}, Output)
     expected = msgspec.convert(asked if isinstance(asked, dict) else {"operations": _grouped(asked)}, Expected)
     evidence = Evidence(msgspec.convert(list(pages), list[Page]), actual)
-    module = import_module(f"karat.evals.scorers.{name.replace('-', '_')}")
+    module = import_module(f"scalepan.evals.scorers.{name.replace('-', '_')}")
     typed = msgspec.convert(options, module.Options) if options else None
     score: Score = module.score(actual, expected, Context(evidence, evals, typed, embedder))
     assert_law(score)

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evals import Case, Cause, Evaluator, Output, diagnose
-from karat.evals.diagnose import grouped
-from karat.policy import Policy
+from scalepan.evals import Case, Cause, Evaluator, Output, diagnose
+from scalepan.evals.diagnose import grouped
+from scalepan.policy import Policy
 
 POLICY = Policy()
 TEXTS = ["start one", "start two", "middle one", "middle two", "end one", "end two"]

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evals import Case, Evaluator, lint
-from karat.policy import Policy
+from scalepan.evals import Case, Evaluator, lint
+from scalepan.policy import Policy
 
 POLICY = Policy()
 

@@ -7,9 +7,9 @@ import jsonschema
 import pytest
 import yaml
 
-from karat.errors import InputError
-from karat.evals import Case, CaseFile, OutputFile, cases_schema, outputs_schema
-from karat.policy.evals import Evals
+from scalepan.errors import InputError
+from scalepan.evals import Case, CaseFile, OutputFile, cases_schema, outputs_schema
+from scalepan.policy.evals import Evals
 
 GOOD = """\
 - id: shop-rename-001

@@ -5,9 +5,9 @@ import regex
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from karat.errors import InputError
-from karat.evals.patterns import PatternTimeoutError, check_pattern, found, near_miss, plain_words, quick
-from karat.policy.evals import Patterns
+from scalepan.errors import InputError
+from scalepan.evals.patterns import PatternTimeoutError, check_pattern, found, near_miss, plain_words, quick
+from scalepan.policy.evals import Patterns
 from tests.examples import examples
 
 LIMITS = Patterns()
@@ -38,9 +38,7 @@ def test_case_can_be_ignored() -> None:
     assert found("ｃａｒｔ", "ＣＡＲＴ", Patterns(ignore_case=True))
 
 
-PIECES = st.sampled_from(
-    ["a", "b", "ab", "カ", ".*", ".*?", "|", r"\.", r"\|", r"\-", ".", "\n", " ", "-", "", "#", "&&"]
-)
+PIECES = st.sampled_from(["a", "b", "ab", "カ", ".*", ".*?", "|", r"\.", r"\|", r"\-", ".", "\n", " ", "-", "", "#", "&&"])
 
 
 @given(st.lists(PIECES, max_size=8).map("".join), st.text("abカ.|-#& \n", max_size=12))
@@ -86,9 +84,7 @@ def test_what_is_no_pattern_is_refused(pattern: str) -> None:
         check_pattern(pattern)
 
 
-SIGNS = st.sampled_from(
-    [*r"ab1-^$.|?*+{}[]()\\,:=!<>&~#Ppdwkgx", "(?:", "(?P<n>", "[[", "[^[", "--", "||", "(?i)", r"\p{L}"]
-)
+SIGNS = st.sampled_from([*r"ab1-^$.|?*+{}[]()\\,:=!<>&~#Ppdwkgx", "(?:", "(?P<n>", "[[", "[^[", "--", "||", "(?i)", r"\p{L}"])
 
 
 @examples(200)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from karat.evals import (
+from scalepan.evals import (
     Block,
     Case,
     CaseResult,
@@ -20,8 +20,8 @@ from karat.evals import (
     ScorerResult,
     apply,
 )
-from karat.evals.blocks import OperationType
-from karat.policy import load_policy
+from scalepan.evals.blocks import OperationType
+from scalepan.policy import load_policy
 from tests.law import assert_law
 
 Json = dict[str, Any]
@@ -133,8 +133,7 @@ def test_any_order_of_the_operations_scores_the_same(data: st.DataObject, strict
     lines = any("\n" in (operation.content or "") for group in [*asked, *done] for operation in group.operations)
     moved = data.draw(st.permutations(done))
     moved = [
-        PageOperations(page_id=group.page_id, operations=data.draw(st.permutations(group.operations)))
-        for group in moved
+        PageOperations(page_id=group.page_id, operations=data.draw(st.permutations(group.operations))) for group in moved
     ]
     one, other = scores(judge(on, asked, done, strict)), scores(judge(on, asked, moved, strict))
     names = ["operation-accuracy", "target-block-precision", "anti-hallucination"]

@@ -8,8 +8,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import InputError
-from karat.evals import (
+from scalepan.errors import InputError
+from scalepan.evals import (
     Evaluator,
     Output,
     ScorerResult,
@@ -17,7 +17,7 @@ from karat.evals import (
     is_passed,
     weighted_average,
 )
-from karat.policy import load_policy
+from scalepan.policy import load_policy
 from tests.evals.spec import Json, case, delete, insert, judged, output, page, patterns, replace
 from tests.law import assert_law
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat.errors import InputError
-from karat.evals import (
+from scalepan.errors import InputError
+from scalepan.evals import (
     Context,
     Evaluator,
     Expected,
@@ -20,9 +20,9 @@ from karat.evals import (
     ScorerResult,
     scorer,
 )
-from karat.evals.registry import bind
-from karat.policy import load_policy
-from karat.score import Score
+from scalepan.evals.registry import bind
+from scalepan.policy import load_policy
+from scalepan.score import Score
 from tests.evals.spec import Json, case
 from tests.law import assert_law
 
@@ -139,9 +139,9 @@ def test_a_scorer_by_entry_point(tmp_path: Path) -> None:
     info = tmp_path / "plug-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text("[karat.scorers]\nthird = plug:third\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text("[scalepan.scorers]\nthird = plug:third\n", encoding="utf-8")
     program = (
-        "from karat.evals import *; c = Case(id='c', expected=Expected());"
+        "from scalepan.evals import *; c = Case(id='c', expected=Expected());"
         "print(Evaluator([{'type': 'third', 'threshold': 0.2}]).evaluate(c, Output()).weighted_average)"
     )
     ran = subprocess.run(

@@ -7,14 +7,14 @@ folder are of the same make.
 import msgspec
 import pytest
 
-from karat.errors import InputError
-from karat.evals import (
+from scalepan.errors import InputError
+from scalepan.evals import (
     Evaluator,
     Expected,
     Output,
     ResponseTimeScorer,
 )
-from karat.policy import load_policy
+from scalepan.policy import load_policy
 from tests.evals.spec import ABC, Json, by_page, delete, details, insert, page, patterns, replace, score_of
 
 # 1. operation-accuracy: matchedOperations / totalExpectedOperations

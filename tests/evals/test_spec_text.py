@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from karat.errors import InputError
-from karat.evals import (
+from scalepan.errors import InputError
+from scalepan.evals import (
     Evaluator,
     Output,
 )
-from karat.score import Score
+from scalepan.score import Score
 from tests.evals.spec import Json, case, details, score_of
 
 

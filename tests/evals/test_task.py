@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import InputError
-from karat.evals import Case, Evaluator, Expected, Output, as_task
-from karat.evals.task import MOST_PRINTED
+from scalepan.errors import InputError
+from scalepan.evals import Case, Evaluator, Expected, Output, as_task
+from scalepan.evals.task import MOST_PRINTED
 
 CASE = Case(id="it's; $(a) case", expected=Expected(output="x"))
 
@@ -47,9 +47,7 @@ def test_a_callable_is_found_by_name_or_refused() -> None:
 
 def test_a_command_gets_the_case_and_its_id_safely_quoted() -> None:
     assert as_task("printf %s {id}")(CASE).output == CASE.id
-    script = (
-        "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['expected']['output'], 'durationMs': 5}))"
-    )
+    script = "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['expected']['output'], 'durationMs': 5}))"
     output = as_task(f'{shlex.quote(sys.executable)} -c "{script}"')(CASE)
     assert (output.output, output.duration_ms) == ("x", 5)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from karat.judge import Prompt
+from scalepan.judge import Prompt
 from tests.modelserver import (
     says,
 )

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.cache import Cache
-from karat.judge import Judge
-from karat.judge.key import NEXT
-from karat.policy import Policy
-from karat.policy.judge import Judge as JudgeSection
-from karat.policy.redact import Redact
+from scalepan.cache import Cache
+from scalepan.judge import Judge
+from scalepan.judge.key import NEXT
+from scalepan.policy import Policy
+from scalepan.policy.judge import Judge as JudgeSection
+from scalepan.policy.redact import Redact
 from tests.modelserver import Behaviour, ModelServer
 
 KEY = "gateway.ann.blue-horse-battery"  # of no known kind: redaction alone would not find it
@@ -24,7 +24,7 @@ Meet = Callable[..., tuple[Judge, ModelServer]]
 def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key of the tests' own, and no other."""
     monkeypatch.delenv(NEXT, raising=False)
-    monkeypatch.setenv("KARAT_JUDGE_KEY", KEY)
+    monkeypatch.setenv("SCALEPAN_JUDGE_KEY", KEY)
 
 
 @pytest.fixture
@@ -32,9 +32,7 @@ def meet(tmp_path: Path) -> Iterator[Meet]:
     """`meet(behaviour, **judge)`: a judge under these settings, and the server that it asks."""
     with ExitStack() as stack:
 
-        def make(
-            behaviour: Behaviour, *, redact: dict[str, Any] | None = None, **judge: Any
-        ) -> tuple[Judge, ModelServer]:
+        def make(behaviour: Behaviour, *, redact: dict[str, Any] | None = None, **judge: Any) -> tuple[Judge, ModelServer]:
             server = stack.enter_context(ModelServer(behaviour))
             settings = {"base_url": server.base_url, "model": "stand-in", "backoff_s": 0.001, **judge}
             policy = Policy(judge=msgspec.convert(settings, JudgeSection), redact=msgspec.convert(redact or {}, Redact))

@@ -5,8 +5,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from karat.judge.again import asked_for, pause
-from karat.policy.judge import Judge
+from scalepan.judge.again import asked_for, pause
+from scalepan.policy.judge import Judge
 
 POLICY = Judge(backoff_s=0.5, wait_max_s=60)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from karat.judge import Judge, Judgement, Prompt, Tokens
-from karat.policy import load_policy
+from scalepan.judge import Judge, Judgement, Prompt, Tokens
+from scalepan.policy import load_policy
 from tests.judge.ask import WELL, about
 from tests.judge.conftest import KEY, Meet
 from tests.modelserver import (
@@ -68,7 +68,7 @@ def test_a_number_out_of_range_is_clamped_and_noted_or_refused(meet: Meet) -> No
 
 
 def test_no_key_no_header(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("KARAT_JUDGE_KEY")
+    monkeypatch.delenv("SCALEPAN_JUDGE_KEY")
     judge, server = meet(WELL)
     assert judge.ask(about()).value == 0.8
     assert "authorization" not in server.requests[0].headers
@@ -77,8 +77,8 @@ def test_no_key_no_header(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("env", "key_env", "sent"),
     [
-        ({"OPENAI_API_KEY": "next"}, "KARAT_JUDGE_KEY", "Bearer next"),
-        ({"OPENAI_API_KEY": "next", "KARAT_JUDGE_KEY": " first\n"}, "KARAT_JUDGE_KEY", "Bearer first"),
+        ({"OPENAI_API_KEY": "next"}, "SCALEPAN_JUDGE_KEY", "Bearer next"),
+        ({"OPENAI_API_KEY": "next", "SCALEPAN_JUDGE_KEY": " first\n"}, "SCALEPAN_JUDGE_KEY", "Bearer first"),
         ({"OPENAI_API_KEY": "next", "MINE": "mine"}, "MINE", "Bearer mine"),
         ({"OPENAI_API_KEY": "next"}, "MINE", None),  # who names a variable means that one
     ],
@@ -86,7 +86,7 @@ def test_no_key_no_header(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_the_key_comes_from(
     meet: Meet, monkeypatch: pytest.MonkeyPatch, env: dict[str, str], key_env: str, sent: str | None
 ) -> None:
-    monkeypatch.delenv("KARAT_JUDGE_KEY")
+    monkeypatch.delenv("SCALEPAN_JUDGE_KEY")
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     judge, server = meet(WELL, key_env=key_env)
@@ -150,9 +150,7 @@ def test_words_in_pieces_and_a_server_that_does_not_count(meet: Meet) -> None:
         (422, "bad request"),
     ],
 )
-def test_structured_output_that_is_refused_is_left_out_and_that_is_remembered(
-    meet: Meet, status: int, message: str
-) -> None:
+def test_structured_output_that_is_refused_is_left_out_and_that_is_remembered(meet: Meet, status: int, message: str) -> None:
     judge, server = meet(refuses("response_format", says("0.8"), message, status))
     first, second = judge.ask(about("one")), judge.ask(about("two"))
     assert (first.value, first.calls, second.value, second.calls) == (0.8, 2, 0.8, 1)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from karat.judge import Judge, Judgement
+from scalepan.judge import Judge, Judgement
 from tests.judge.ask import WELL, about
 from tests.judge.conftest import Meet
 from tests.modelserver import (
@@ -129,9 +129,7 @@ def test_cancelling_gives_the_call_up_and_its_turn_back(meet: Meet) -> None:
             await asyncio.sleep(0.005)
         for task in tasks:
             task.cancel()
-        assert all(
-            isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True)
-        )
+        assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
 
     asyncio.run(give_up())
     assert judge.ask(about("after")).value == 0.8
@@ -244,7 +242,7 @@ def test_connections_go_with_the_judge_and_come_back_after_close(meet: Meet) -> 
 def test_the_client_is_an_optional_part(meet: Meet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
     judge, server = meet(WELL)
-    assert judge.ask(about()).reason == "the judge needs an optional part: pip install 'karat[judge]'"
+    assert judge.ask(about()).reason == "the judge needs an optional part: pip install 'scalepan[judge]'"
     assert server.calls == 0
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.judge.parse import UnreadableError, parse
+from scalepan.judge.parse import UnreadableError, parse
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import InputError
-from karat.judge import Prompt
-from karat.judge.prompt import fence_code, messages, prompt_of
-from karat.policy.judge import Prompts
+from scalepan.errors import InputError
+from scalepan.judge import Prompt
+from scalepan.judge.prompt import fence_code, messages, prompt_of
+from scalepan.policy.judge import Prompts
 
 AS_IS = str
 FENCE = re.compile(r"^(BEGIN|END) ([A-Z ]+?)( \d+)? ([0-9a-f]{16})$", re.MULTILINE)
@@ -71,9 +71,7 @@ def test_no_sources_and_no_text_are_said() -> None:
 
 
 def test_a_rubric_is_an_instruction_and_stands_in_the_text() -> None:
-    text = sent(
-        prompt_of(Prompts(), "rubric", {"rubric": "It is {polite}.", "answer": "a", "expected": "", "sources": []})
-    )
+    text = sent(prompt_of(Prompts(), "rubric", {"rubric": "It is {polite}.", "answer": "a", "expected": "", "sources": []}))
     assert "meet this rubric? It is {polite}. Judge by" in text
 
 

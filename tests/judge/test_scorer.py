@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import InputError
-from karat.evals import Case, Evaluator, Output
-from karat.evals.registry import bind
-from karat.evals.result import ScorerResult
-from karat.policy import load_policy
+from scalepan.errors import InputError
+from scalepan.evals import Case, Evaluator, Output
+from scalepan.evals.registry import bind
+from scalepan.evals.result import ScorerResult
+from scalepan.policy import load_policy
 from tests.modelserver import Behaviour, ModelServer, fails, says
 
 POLITE = {"type": "llm-judge", "rubric": "It is polite."}
@@ -19,8 +19,8 @@ def judged(
     behaviour: Behaviour, monkeypatch: pytest.MonkeyPatch, case: dict[str, Any], output: dict[str, Any]
 ) -> tuple[ScorerResult, ModelServer]:
     with ModelServer(behaviour) as server:
-        monkeypatch.setenv("KARAT_JUDGE__BASE_URL", server.base_url)
-        monkeypatch.setenv("KARAT_JUDGE__MODEL", "stand-in")
+        monkeypatch.setenv("SCALEPAN_JUDGE__BASE_URL", server.base_url)
+        monkeypatch.setenv("SCALEPAN_JUDGE__MODEL", "stand-in")
         golden = msgspec.convert({"id": "c-1", "expected": {}, **case}, Case)
         (result,) = Evaluator([POLITE]).evaluate(golden, msgspec.convert({"id": "c-1", **output}, Output)).results
     return result, server
@@ -49,7 +49,7 @@ def test_the_number_is_the_score(monkeypatch: pytest.MonkeyPatch) -> None:
     ("behaviour", "reason"), [(says("lovely"), "no number for 'score'"), (fails(401), "refuses the key")]
 )
 def test_a_failure_is_no_score(monkeypatch: pytest.MonkeyPatch, behaviour: Behaviour, reason: str) -> None:
-    monkeypatch.setenv("KARAT_JUDGE_KEY", "some-long-key")
+    monkeypatch.setenv("SCALEPAN_JUDGE_KEY", "some-long-key")
     result, _ = judged(behaviour, monkeypatch, {}, {"output": "Hi"})
     assert (result.score, result.status, result.passed) == (None, "failed", False)
     assert reason in result.reason
@@ -81,8 +81,8 @@ def test_the_judge_is_that_of_the_runs_policy(monkeypatch: pytest.MonkeyPatch) -
     """Text must not go to another endpoint than the policy of the run names."""
     with ModelServer(says("0.9")) as mine, ModelServer(says("0.1")) as other:
         policy = load_policy(overrides={"judge": {"base_url": mine.base_url, "model": "stand-in", "cache": False}})
-        monkeypatch.setenv("KARAT_JUDGE__BASE_URL", other.base_url)
-        monkeypatch.setenv("KARAT_JUDGE__MODEL", "other")
+        monkeypatch.setenv("SCALEPAN_JUDGE__BASE_URL", other.base_url)
+        monkeypatch.setenv("SCALEPAN_JUDGE__MODEL", "other")
         golden = msgspec.convert({"id": "c-1", "expected": {}}, Case)
         output = msgspec.convert({"id": "c-1", "output": "Hi"}, Output)
         (result,) = Evaluator([POLITE], policy).evaluate(golden, output).results

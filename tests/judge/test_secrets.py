@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import PolicyError
-from karat.judge import Judge, Prompt, probe
-from karat.judge.key import Key
-from karat.judge.probe import _in_the_clear
-from karat.policy import load_policy
+from scalepan.errors import PolicyError
+from scalepan.judge import Judge, Prompt, probe
+from scalepan.judge.key import Key
+from scalepan.judge.probe import _in_the_clear
+from scalepan.policy import load_policy
 from tests.judge.conftest import KEY, Meet
 from tests.modelserver import Behaviour, Reply, Request, drops, error, fails, says
 
@@ -70,9 +70,7 @@ def test_nothing_secret_in_any_log_cache_error_or_report(
     assert files
     kept = b"".join(file.read_bytes() for file in files)
     out, err = capfd.readouterr()
-    logged = "\n".join(
-        f"{record.getMessage()} {record.args!r}" for record in caplog.records if record.name != "asyncio"
-    )
+    logged = "\n".join(f"{record.getMessage()} {record.args!r}" for record in caplog.records if record.name != "asyncio")
     shown = f"{judgements!r} {judge!r} {vars(judge)!r} {vars(judge.endpoint)!r} {finding!r} {out} {err} {logged}"
     for secret in SECRETS:
         assert secret not in _without_headers(shown)
@@ -105,10 +103,10 @@ def test_text_that_cannot_be_redacted_is_not_sent(meet: Meet) -> None:
 
 @pytest.mark.parametrize("key", ["sk-one\r\nX-Evil: 1 secretsecret", "sk-キー-secretsecret", "sk two secretsecret"])
 def test_a_key_that_no_header_can_hold(meet: Meet, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
-    monkeypatch.setenv("KARAT_JUDGE_KEY", key)
+    monkeypatch.setenv("SCALEPAN_JUDGE_KEY", key)
     judge, server = meet(says("0.8"))
     judgement = judge.ask(about("x"))
-    assert judgement.reason == "the key in KARAT_JUDGE_KEY has signs that a header cannot hold"
+    assert judgement.reason == "the key in SCALEPAN_JUDGE_KEY has signs that a header cannot hold"
     assert ("secretsecret" in repr(judgement), server.calls) == (False, 0)
 
 
@@ -130,8 +128,8 @@ def test_a_key_put_into_the_policy_is_refused_and_not_shown(judge: dict[str, str
 
 
 def test_a_key_does_not_show_itself() -> None:
-    key = Key(KEY, "KARAT_JUDGE_KEY")
-    assert (repr(key), str(key), f"{key}") == ("Key(KARAT_JUDGE_KEY)",) * 3
+    key = Key(KEY, "SCALEPAN_JUDGE_KEY")
+    assert (repr(key), str(key), f"{key}") == ("Key(SCALEPAN_JUDGE_KEY)",) * 3
     assert Key("none", "X").scrub("none of these") == "none of these"  # a stand-in may stand in any text
 
 
@@ -157,4 +155,4 @@ def test_a_hostile_source_stays_between_its_lines(meet: Meet) -> None:
 )
 def test_a_key_that_would_travel_in_the_clear_is_pointed_out(url: str, warned: bool) -> None:
     policy = load_policy(overrides={"judge": {"base_url": url}})
-    assert bool(_in_the_clear(policy, Key(KEY, "KARAT_JUDGE_KEY"))) is warned
+    assert bool(_in_the_clear(policy, Key(KEY, "SCALEPAN_JUDGE_KEY"))) is warned

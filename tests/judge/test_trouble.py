@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from karat.judge import Judge
-from karat.policy import Policy, load_policy
+from scalepan.judge import Judge
+from scalepan.policy import Policy, load_policy
 from tests.judge.ask import WELL, about
 from tests.judge.conftest import Meet
 from tests.modelserver import (
@@ -49,9 +49,7 @@ def test_a_server_that_asks_for_quiet_gets_it_from_all_callers(meet: Meet) -> No
 
 
 def test_a_question_that_breaks_the_server_does_not_hold_up_the_others(meet: Meet) -> None:
-    judge, _ = meet(
-        lambda request: (fails(500) if "bad" in request.prompt else WELL)(request), backoff_s=0.2, retries=1
-    )
+    judge, _ = meet(lambda request: (fails(500) if "bad" in request.prompt else WELL)(request), backoff_s=0.2, retries=1)
     done: list[str] = []
 
     async def both() -> None:
@@ -77,7 +75,7 @@ def test_trouble_that_passes(meet: Meet, behaviour: Behaviour) -> None:
         (fails(500, "out of memory"), 4, "the endpoint answered 500 4 times: out of memory"),
         (fails(429, "slow down"), 4, "the endpoint answered 429 4 times: slow down"),
         (drops(), 4, "drops the connection"),
-        (fails(401, "bad key"), 1, "the endpoint refuses the key in KARAT_JUDGE_KEY (401): bad key"),
+        (fails(401, "bad key"), 1, "the endpoint refuses the key in SCALEPAN_JUDGE_KEY (401): bad key"),
         (
             fails(404, "no model x"),
             1,

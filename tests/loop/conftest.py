@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from karat.memory import Memory
+from scalepan.memory import Memory
 from tests.loop.desk import KNOWN, WORDS_ONLY
 
 

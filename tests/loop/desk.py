@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from karat.loop import Session
+from scalepan.loop import Session
 
 WORDS_ONLY = {"embed": {"model": "none"}}
 QUERY = "Cancel the annual plan of customer 17"

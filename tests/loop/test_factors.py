@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from karat.loop import Session, factors_from_recall, factors_from_trace
-from karat.memory import Memory
-from karat.policy import load_policy
-from karat.samples import sample_trace
+from scalepan.loop import Session, factors_from_recall, factors_from_trace
+from scalepan.memory import Memory
+from scalepan.policy import load_policy
+from scalepan.samples import sample_trace
 
 
 def test_factors_from_a_trace() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from karat.errors import StoreError
-from karat.loop import Session
-from karat.memory import Memory
-from karat.store import Store
+from scalepan.errors import StoreError
+from scalepan.loop import Session
+from scalepan.memory import Memory
+from scalepan.store import Store
 from tests.loop.desk import QUERY, WORDS_ONLY, recover
 
 

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from karat.loop import claims_from_trace
-from karat.loop.ending import Ending, trace_of
-from karat.redact import Redactor
-from karat.samples import sample_trace
-from karat.trace import ReasoningTrace, Step, Tool
+from scalepan.loop import claims_from_trace
+from scalepan.loop.ending import Ending, trace_of
+from scalepan.redact import Redactor
+from scalepan.samples import sample_trace
+from scalepan.trace import ReasoningTrace, Step, Tool
 
 
 def trace(ending: Ending, *steps: tuple[str, str]) -> ReasoningTrace:

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import karat
-from karat.confidence import Answer, Question
-from karat.errors import InputError, PolicyError
-from karat.loop import Session
-from karat.memory import Memory
-from karat.receipts import explain
-from karat.store.policies import SetPolicy
-from karat.trace import ReasoningTrace
+import scalepan
+from scalepan.confidence import Answer, Question
+from scalepan.errors import InputError, PolicyError
+from scalepan.loop import Session
+from scalepan.memory import Memory
+from scalepan.receipts import explain
+from scalepan.store.policies import SetPolicy
+from scalepan.trace import ReasoningTrace
 from tests.loop.desk import KNOWN, QUERY, WORDS_ONLY, recover
 
 
@@ -26,7 +26,7 @@ def test_the_whole_circle(memory: Memory) -> None:
         questions.append(question)
         return Answer(True, "Ren", "a known customer")
 
-    with karat.session(QUERY, memory, domain="customer_service", ask=person) as s:
+    with scalepan.session(QUERY, memory, domain="customer_service", ask=person) as s:
         assert [one.text for one in s.recalled] == [KNOWN]
         s.use(s.recalled[0])
         recover(s)

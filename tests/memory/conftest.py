@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from karat.embed import Kind
-from karat.memory import Memory
-from karat.policy.embed import Embed
-from karat.store import Store
-from karat.text import terms
+from scalepan.embed import Kind
+from scalepan.memory import Memory
+from scalepan.policy.embed import Embed
+from scalepan.store import Store
+from scalepan.text import terms
 
 DAY = 86400.0
 START = 1_900_000_000.0
@@ -89,7 +89,7 @@ def stand_in() -> Iterator[StandIn]:
         return None if settings.model == "none" else stand_in
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("karat.memory.keeper.find_encoder", found)
+        patch.setattr("scalepan.memory.keeper.find_encoder", found)
         yield stand_in
 
 
@@ -105,7 +105,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """In place of the time of day, in all of memory."""
     clock = Clock()
     for module in ("activate", "browse", "change", "feedback", "ingest", "recall", "rescan"):
-        monkeypatch.setattr(f"karat.memory.{module}.time", clock)
+        monkeypatch.setattr(f"scalepan.memory.{module}.time", clock)
     return clock
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from karat.memory import Memory
-from karat.memory.answers import Recall, Recalled
-from karat.store.policies import SetPolicy
+from scalepan.memory import Memory
+from scalepan.memory.answers import Recall, Recalled
+from scalepan.store.policies import SetPolicy
 from tests.memory.conftest import DAY, START, StandIn
 
 QUERY = "q"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat.errors import ConflictError
-from karat.memory import Memory
+from scalepan.errors import ConflictError
+from scalepan.memory import Memory
 
 
 class Letters:
@@ -30,7 +30,7 @@ class Letters:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, encoder: Letters | None) -> None:
-    monkeypatch.setattr("karat.memory.keeper.find_encoder", lambda *_, **__: encoder)
+    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: encoder)
 
 
 def test_an_encoder_that_appears_gives_every_claim_its_vector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

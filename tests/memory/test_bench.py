@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from karat.draw.bars import Group, Series, bars_svg
-from karat.errors import InputError
-from karat.memory import Memory, keeper
-from karat.memory.bench import bench_folder, bench_store
-from karat.memory.bench_data import Query, ngram, part_of, read_folder, sample
-from karat.memory.bench_result import Bench, Level, ndcg_at, recall_at
-from karat.memory.recall import NO_ENCODER
-from karat.text import content_hash
+from scalepan.draw.bars import Group, Series, bars_svg
+from scalepan.errors import InputError
+from scalepan.memory import Memory, keeper
+from scalepan.memory.bench import bench_folder, bench_store
+from scalepan.memory.bench_data import Query, ngram, part_of, read_folder, sample
+from scalepan.memory.bench_result import Bench, Level, ndcg_at, recall_at
+from scalepan.memory.recall import NO_ENCODER
+from scalepan.text import content_hash
 
 AXES = ("apple", "pie", "juice", "sky")
 
@@ -51,7 +51,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoder and no extension: the least that there can be, and the quickest."""
     monkeypatch.setattr(keeper, "find_encoder", lambda *_, **__: None)
-    monkeypatch.setattr("karat.memory.candidates.side.find_spec", lambda _: None)
+    monkeypatch.setattr("scalepan.memory.candidates.side.find_spec", lambda _: None)
 
 
 def write(folder: Path, **files: list[dict[str, Any]]) -> Path:
@@ -139,7 +139,7 @@ def test_what_cannot_run_is_not_measured_and_never_zero(tiny: Path, bare: None) 
     nothing = dict.fromkeys(("recall", "ndcg", "p50_ms", "p90_ms"))
     for name, reason in {
         "L1": NO_ENCODER,
-        "L2": "DuckDB's fts extension needs an optional part: pip install 'karat[search]'",
+        "L2": "DuckDB's fts extension needs an optional part: pip install 'scalepan[search]'",
         "L3": NO_ENCODER,
     }.items():
         found = level(done, name)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import BoundaryError, ConflictError, InputError, KaratError, NotFoundError
-from karat.memory import Memory
+from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, ScalepanError
+from scalepan.memory import Memory
 from tests.memory.conftest import Open
 
 PLACES: list[dict[str, Any]] = [
@@ -137,7 +137,7 @@ def test_a_vote_of_others_cannot_be_undone(open_memory: Open) -> None:
 
 
 def test_votes_of_other_projects_are_not_calibrated_on(open_memory: Open) -> None:
-    from karat.memory.calibrate import AskVotes
+    from scalepan.memory.calibrate import AskVotes
 
     owner = open_memory(project="web")
     claim = owner.add("plan")
@@ -255,5 +255,5 @@ SURROGATES: dict[str, Callable[[Open], Any]] = {
 
 @pytest.mark.parametrize("place", SURROGATES)
 def test_half_a_character_is_refused_or_taken_but_never_a_crash(open_memory: Open, place: str) -> None:
-    with suppress(KaratError):
+    with suppress(ScalepanError):
         SURROGATES[place](open_memory)

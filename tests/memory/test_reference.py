@@ -9,14 +9,14 @@ import duckdb
 import msgspec
 import pytest
 
-from karat.memory import Memory
-from karat.memory.answers import Recall
-from karat.memory.boundary import reach
-from karat.memory.model import KINDS, Who
-from karat.memory.reference import Question, Ranked, TextSide, reference_sql, run_reference
-from karat.policy import Policy
-from karat.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, Vectors
-from karat.store import Store
+from scalepan.memory import Memory
+from scalepan.memory.answers import Recall
+from scalepan.memory.boundary import reach
+from scalepan.memory.model import KINDS, Who
+from scalepan.memory.reference import Question, Ranked, TextSide, reference_sql, run_reference
+from scalepan.policy import Policy
+from scalepan.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, Vectors
+from scalepan.store import Store
 from tests.memory.conftest import DAY, START, Clock, StandIn
 
 MANY = 500
@@ -162,7 +162,7 @@ def agree(fast: Recall, reference: Sequence[Ranked]) -> None:
 @pytest.fixture
 def no_backfill(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims without vectors stay so."""
-    monkeypatch.setattr("karat.memory.recall.backfill_aside", lambda *_: None)
+    monkeypatch.setattr("scalepan.memory.recall.backfill_aside", lambda *_: None)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from karat.memory import Memory, keeper, saved
-from karat.memory.agree import Agree
-from karat.memory.answers import Recall
+from scalepan.memory import Memory, keeper, saved
+from scalepan.memory.agree import Agree
+from scalepan.memory.answers import Recall
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"
-TEXTS = [
-    f"The ship {name} lands at pier {number}" for number, name in enumerate(["Aurora", "Boreas", "Calypso", "Dione"])
-]
+TEXTS = [f"The ship {name} lands at pier {number}" for number, name in enumerate(["Aurora", "Boreas", "Calypso", "Dione"])]
 
 
 @pytest.fixture(autouse=True)

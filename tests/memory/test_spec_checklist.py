@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from karat.embed import Kind
-from karat.errors import ConflictError, KaratError
-from karat.memory import Memory
-from karat.memory.calibrate import FEWEST, AskVotes, fit, text_side, vector_side
-from karat.policy import Policy
-from karat.policy.boundary import Access, Boundary
-from karat.policy.redact import Redact
-from karat.store.policies import WhosePolicy
+from scalepan.embed import Kind
+from scalepan.errors import ConflictError, ScalepanError
+from scalepan.memory import Memory
+from scalepan.memory.calibrate import FEWEST, AskVotes, fit, text_side, vector_side
+from scalepan.policy import Policy
+from scalepan.policy.boundary import Access, Boundary
+from scalepan.policy.redact import Redact
+from scalepan.store.policies import WhosePolicy
 from tests.memory.conftest import Open, StandIn
 
 KEY = "AKIA" + "IOSFODNN7REALKEY"
@@ -64,9 +64,7 @@ def test_nothing_private_is_embedded_kept_or_sent(open_memory: Open, seen: list[
     assert any(text.startswith("plan of") for text in seen)
 
 
-def test_personal_data_that_may_be_kept_is_found_and_sent_by_its_purpose_only(
-    open_memory: Open, seen: list[str]
-) -> None:
+def test_personal_data_that_may_be_kept_is_found_and_sent_by_its_purpose_only(open_memory: Open, seen: list[str]) -> None:
     kept = Policy(redact=Redact(store_pii=True))
     lookup = open_memory(policy=kept, purposes=["tool:contact-lookup"])
     (added,) = lookup.add_many([{"text": PRIVATE, "boundary_class": "public"}])
@@ -203,10 +201,8 @@ def test_votes_in_a_context_are_labels(open_memory: Open) -> None:
         [{"text": "one", "scope": "session"}],
     ],
 )
-def test_what_cannot_be_kept_is_refused_in_one_line_and_nothing_is_kept(
-    memory: Memory, claims: list[dict[str, Any]]
-) -> None:
-    with pytest.raises(KaratError) as caught:
+def test_what_cannot_be_kept_is_refused_in_one_line_and_nothing_is_kept(memory: Memory, claims: list[dict[str, Any]]) -> None:
+    with pytest.raises(ScalepanError) as caught:
         memory.add_many(claims)
     assert "\n" not in str(caught.value)
     assert "Constraint" not in str(caught.value)
@@ -220,6 +216,6 @@ def test_a_moment_that_is_none_is_an_error_and_no_crash(memory: Memory, at: floa
     for action in (memory.search, memory.activate):
         try:
             assert 0.0 <= float(action("plan", at=at)[0].score_final) <= 1.0
-        except KaratError as error:
+        except ScalepanError as error:
             assert "memory.search" not in str(error)  # noqa: PT017 - that is how a crash in the owner looks
             assert "memory.activate" not in str(error)  # noqa: PT017

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import MissingExtraError, TookTooLongError
-from karat.memory import Memory
+from scalepan.errors import MissingExtraError, TookTooLongError
+from scalepan.memory import Memory
 from tests.law import assert_law
 from tests.memory.conftest import Open, StandIn
 from tests.memory.spec import QUERY, events, near, number, only, retrieval
@@ -16,7 +16,7 @@ def no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise MissingExtraError(f"DuckDB's {name} extension", "search")
 
-    monkeypatch.setattr("karat.memory.candidates.side.extension_file", missing)
+    monkeypatch.setattr("scalepan.memory.candidates.side.extension_file", missing)
 
 
 def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no_extensions: None) -> None:
@@ -25,7 +25,7 @@ def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no
     answer = memory.search(QUERY)
     assert (answer.text_level, answer.vector_level) == ("L0", "L1")
     assert len(answer) == 2
-    assert sum("pip install 'karat[search]'" in note for note in answer.notes) == 2
+    assert sum("pip install 'scalepan[search]'" in note for note in answer.notes) == 2
     fallbacks = events(memory, "search_fallback")
     assert [(event["from"], event["to"]) for event in fallbacks] == [("L2", "L0"), ("L3", "L1")]
     assert {(event["request_id"], event["trace_id"]) for event in fallbacks} == {(answer.request_id, "t")}
@@ -34,7 +34,7 @@ def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no
 
 
 def test_the_index_falls_back_too(open_memory: Open, no_extensions: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from karat.memory.candidates import levels
+    from scalepan.memory.candidates import levels
 
     def broken(*_: object) -> None:
         raise RuntimeError("no index")
@@ -145,10 +145,10 @@ def test_a_time_limit_by_policy_or_environment(open_memory: Open, monkeypatch: p
     open_memory().add("q")
     with pytest.raises(TookTooLongError, match=r"retrieval\.timeout_ms"):
         getattr(open_memory(**retrieval(timeout_ms=1e-6)), action)(QUERY)
-    monkeypatch.setenv("KARAT_RETRIEVAL__TIMEOUT_MS", "0.000001")
+    monkeypatch.setenv("SCALEPAN_RETRIEVAL__TIMEOUT_MS", "0.000001")
     with pytest.raises(TookTooLongError, match=r"retrieval\.timeout_ms"):
         getattr(open_memory(), action)(QUERY)
-    monkeypatch.setenv("KARAT_RETRIEVAL__TIMEOUT_MS", "60000")
+    monkeypatch.setenv("SCALEPAN_RETRIEVAL__TIMEOUT_MS", "60000")
     assert len(getattr(open_memory(), action)(QUERY)) == 1
 
 

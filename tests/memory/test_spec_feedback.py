@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import ConflictError, InputError, NotFoundError
-from karat.memory import Memory
-from karat.memory.standing import Standing, change_of
-from karat.policy.retrieval import Feedback
+from scalepan.errors import ConflictError, InputError, NotFoundError
+from scalepan.memory import Memory
+from scalepan.memory.standing import Standing, change_of
+from scalepan.policy.retrieval import Feedback
 from tests.memory.conftest import DAY, Clock, Open
 
 Signal = Literal["helpful", "harmful", "outdated"]

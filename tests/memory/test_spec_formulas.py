@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.memory import rank
-from karat.memory.candidates.words import Words, bm25
-from karat.memory.weigh import calibrated, side_weights
-from karat.policy.retrieval import Curve, Dynamic, Hybrid, Normalize, Retrieval, Text
+from scalepan.memory import rank
+from scalepan.memory.candidates.words import Words, bm25
+from scalepan.memory.weigh import calibrated, side_weights
+from scalepan.policy.retrieval import Curve, Dynamic, Hybrid, Normalize, Retrieval, Text
 
 # Section 2: normalization.
 
@@ -200,9 +200,7 @@ def test_the_constants_of_the_spec() -> None:
     assert 1.5 <= policy.vectors.overfetch <= 2.0
 
 
-LONG = (
-    "please tell me how customers with yearly contracts cancel running subscriptions before their next invoice arrives"
-)
+LONG = "please tell me how customers with yearly contracts cancel running subscriptions before their next invoice arrives"
 LONG_JAPANESE = "年間契約のお客様が次回の請求書の発行前に契約中のプランを解約する方法と返金の手順を教えてください"
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import InputError
-from karat.memory import Memory
-from karat.store.policies import SetPolicy
+from scalepan.errors import InputError
+from scalepan.memory import Memory
+from scalepan.store.policies import SetPolicy
 from tests.law import assert_law
 from tests.memory.conftest import DAY, START, Clock, Open, StandIn
 from tests.memory.spec import GRAMMAR, QUERY, events, near, number, only, retrieval, stamp
@@ -300,7 +300,7 @@ def test_a_side_with_too_few_hits_is_asked_once_more(memory: Memory, claims: int
 
 
 def test_only_the_side_that_lacks_is_expanded_and_only_once(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    from karat.memory.candidates import levels
+    from scalepan.memory.candidates import levels
 
     asked: list[tuple[str, int]] = []
     for ladder in (levels.TEXT_LEVELS, levels.VECTOR_LEVELS):
@@ -339,7 +339,7 @@ def test_alpha_by_call_policy_environment_and_query(open_memory: Open, monkeypat
     assert open_memory().search(query).alpha == 0.65
     assert open_memory().search(query, alpha=0.2).alpha == 0.2
     assert open_memory(**retrieval(hybrid={"alpha": 0.5})).search(query).alpha == 0.5
-    monkeypatch.setenv("KARAT_RETRIEVAL__HYBRID__ALPHA", "0.8")
+    monkeypatch.setenv("SCALEPAN_RETRIEVAL__HYBRID__ALPHA", "0.8")
     assert open_memory().search(query).alpha == 0.8
     short = open_memory().search("plan")
     assert (short.alpha, short.why_alpha) == (0.4, "at most 2 words")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.memory import rank
-from karat.memory.diversify import Contender, diversify
-from karat.memory.model import faded
-from karat.memory.population import Population, population
-from karat.policy.retrieval import Diversity, Hybrid, Rerank, Retrieval
+from scalepan.memory import rank
+from scalepan.memory.diversify import Contender, diversify
+from scalepan.memory.model import faded
+from scalepan.memory.population import Population, population
+from scalepan.policy.retrieval import Diversity, Hybrid, Rerank, Retrieval
 from tests.memory.conftest import Open
 
 UNIT = st.floats(0, 1)

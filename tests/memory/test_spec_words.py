@@ -2,7 +2,7 @@
 
 import pytest
 
-from karat.memory import Memory
+from scalepan.memory import Memory
 from tests.memory.conftest import Open
 
 # Japanese.

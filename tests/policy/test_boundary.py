@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import BoundaryError, PolicyError
-from karat.memory.boundary import check_invariants, effect, reach
-from karat.memory.model import Who
-from karat.policy import Layer, Policy, resolve
-from karat.policy.boundary import CLASSES, SCOPES, Access, Boundary, covers
-from karat.policy.invariants import holds
+from scalepan.errors import BoundaryError, PolicyError
+from scalepan.memory.boundary import check_invariants, effect, reach
+from scalepan.memory.model import Who
+from scalepan.policy import Layer, Policy, resolve
+from scalepan.policy.boundary import CLASSES, SCOPES, Access, Boundary, covers
+from scalepan.policy.invariants import holds
 
 PURPOSES = ["answer:task", "answer:chat", "tool:mail", "tool:contact-lookup", "tool:", "x"]
 PATTERNS = ["*", "tool:*", "answer:*", "tool:contact*", *PURPOSES]
@@ -222,9 +222,7 @@ def test_a_lower_layer_cannot_break_out_of_a_higher_rule(injected: str) -> None:
         ({}, {"clases": {}}),
     ],
 )
-def test_what_has_the_wrong_shape_is_named_and_never_lets_anybody_in(
-    file: dict[str, Any], lower: dict[str, Any]
-) -> None:
+def test_what_has_the_wrong_shape_is_named_and_never_lets_anybody_in(file: dict[str, Any], lower: dict[str, Any]) -> None:
     with pytest.raises(PolicyError, match="boundary"):
         layered(file, lower)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import PolicyError
-from karat.policy import Layer, resolve
-from karat.policy.invariants import LONGEST, InvariantError, holds, parse
+from scalepan.errors import PolicyError
+from scalepan.policy import Layer, resolve
+from scalepan.policy.invariants import LONGEST, InvariantError, holds, parse
 
 FACTS: dict[str, Any] = {
     "n": 3,
@@ -155,8 +155,8 @@ SYNTAX = [
 @pytest.mark.parametrize("rule", [*SYNTAX, "(" * 400 + "yes" + ")" * 400, "yes || " * 200 + "yes"])
 def test_syntax_errors_are_named_when_the_policy_is_loaded(rule: str) -> None:
     with pytest.raises(PolicyError, match="must_hold") as caught:
-        resolve([Layer("karat.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, may_relax=True)])
-    assert caught.value.file == "karat.yaml"
+        resolve([Layer("scalepan.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, may_relax=True)])
+    assert caught.value.file == "scalepan.yaml"
     assert "boundary" in str(caught.value)
 
 

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 import yaml
 
-from karat.errors import PolicyError
-from karat.policy import Layer, Policy, load_policy, resolve, schema
+from scalepan.errors import PolicyError
+from scalepan.policy import Layer, Policy, load_policy, resolve, schema
 
 
 def write(folder: Path, text: str) -> Path:
@@ -33,7 +33,7 @@ def test_later_layers_win() -> None:
 def test_the_order_is_file_tenant_project_environment_call(tmp_path: Path) -> None:
     file = write(tmp_path, "value: {gate: 0.1}")
     tenant_and_project = [Layer("tenant", {"value": {"gate": 0.2}}), Layer("project", {"value": {"gate": 0.3}})]
-    env = {"KARAT_VALUE__GATE": "0.4"}
+    env = {"SCALEPAN_VALUE__GATE": "0.4"}
     call = {"value": {"gate": 0.5}}
     steps = [
         load_policy(file, env={}),
@@ -59,7 +59,7 @@ def test_an_empty_file_says_nothing(tmp_path: Path) -> None:
 
 def test_numbers_may_be_written_with_an_exponent(tmp_path: Path) -> None:
     assert load_policy(write(tmp_path, "value: {gate: 1e-3}"), env={}).value.gate == 0.001
-    assert load_policy(env={"KARAT_VALUE__GATE": "2E-1"}).value.gate == 0.2
+    assert load_policy(env={"SCALEPAN_VALUE__GATE": "2E-1"}).value.gate == 0.2
 
 
 @pytest.mark.parametrize(
@@ -75,21 +75,21 @@ def test_what_yaml_lets_pass_is_refused(tmp_path: Path, text: str, error: str) -
 
 
 def test_the_file_is_found_by_variable_or_upward_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "karat.yaml").write_text("value: {gate: 0.1}")
+    (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.1}")
     named = write(tmp_path, "value: {gate: 0.2}")
     deep = tmp_path / "a" / "b"
     deep.mkdir(parents=True)
     monkeypatch.chdir(deep)
     assert load_policy(env={}).value.gate == 0.1
-    assert load_policy(env={"KARAT_POLICY": str(named)}).value.gate == 0.2
+    assert load_policy(env={"SCALEPAN_POLICY": str(named)}).value.gate == 0.2
 
 
 @pytest.mark.parametrize(
     ("name", "text", "path", "value"),
     [
-        ("KARAT_VALUE__GATE", "0.4", "gate", 0.4),
-        ("KARAT_VALUE__BUDGET_MS", "null", "budget_ms", None),
-        ("KARAT_VALUE__ALIASES", "{coding: code}", "aliases", {"coding": "code"}),
+        ("SCALEPAN_VALUE__GATE", "0.4", "gate", 0.4),
+        ("SCALEPAN_VALUE__BUDGET_MS", "null", "budget_ms", None),
+        ("SCALEPAN_VALUE__ALIASES", "{coding: code}", "aliases", {"coding": "code"}),
     ],
 )
 def test_the_environment_speaks_yaml(name: str, text: str, path: str, value: object) -> None:
@@ -97,7 +97,7 @@ def test_the_environment_speaks_yaml(name: str, text: str, path: str, value: obj
 
 
 def test_variables_that_are_not_about_the_policy_are_left_alone() -> None:
-    assert load_policy(env={"KARAT_CACHE": "/x", "KARAT_STORE": "y", "HOME": "/z"}) == Policy()
+    assert load_policy(env={"SCALEPAN_CACHE": "/x", "SCALEPAN_STORE": "y", "HOME": "/z"}) == Policy()
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_what_is_wrong_is_said_with_its_path_and_what_is_legal(values: dict[str,
 
 def test_an_error_names_the_layer_that_said_it(tmp_path: Path) -> None:
     file = write(tmp_path, "value: {gate: 0.1}")
-    with pytest.raises(PolicyError, match=r"^KARAT_VALUE__GATE: value.gate: 'abc' is not a number$"):
-        load_policy(file, env={"KARAT_VALUE__GATE": "abc"})
+    with pytest.raises(PolicyError, match=r"^SCALEPAN_VALUE__GATE: value.gate: 'abc' is not a number$"):
+        load_policy(file, env={"SCALEPAN_VALUE__GATE": "abc"})
 
 
 def test_every_problem_is_reported() -> None:

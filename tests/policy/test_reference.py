@@ -1,7 +1,7 @@
 """The reference: every constant has a reason, a range or legal set, and its place in the docs."""
 
-from karat.policy import Layer, Policy, resolve
-from karat.policy.reference import constants, origins
+from scalepan.policy import Layer, Policy, resolve
+from scalepan.policy.reference import constants, origins
 
 LISTED = constants(Policy())
 
@@ -26,6 +26,6 @@ def test_constants_are_named_as_a_policy_file_names_them() -> None:
 
 
 def test_who_set_a_constant_last() -> None:
-    layers = [Layer("karat.yaml", {"value": {"gate": 0.1}}), Layer("KARAT_VALUE__GATE", {"value": {"gate": 0.2}})]
-    assert origins(layers) == {"value.gate": "KARAT_VALUE__GATE"}
+    layers = [Layer("scalepan.yaml", {"value": {"gate": 0.1}}), Layer("SCALEPAN_VALUE__GATE", {"value": {"gate": 0.2}})]
+    assert origins(layers) == {"value.gate": "SCALEPAN_VALUE__GATE"}
     assert {c.path: c.value for c in constants(resolve(layers))}["value.gate"] == 0.2

@@ -1,6 +1,6 @@
 """Real edits as the block model has them (NOTES, "Data").
 
-Slate and JSON Patch operations are sequential: each path names the tree after the operation before it. Karat anchors a
+Slate and JSON Patch operations are sequential: each path names the tree after the operation before it. Scalepan anchors a
 list to the page before the first operation. So paths are followed here: `Row` keeps every original block in its place
 as the anchor that it was, and notes what stands there now.
 
@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.evals import Block, Page, PageOperations
+from scalepan.evals import Block, Page, PageOperations
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 NOT_FOUND = "target not found"

@@ -3,7 +3,7 @@
 import multiprocessing
 from pathlib import Path
 
-from karat.cache import Cache
+from scalepan.cache import Cache
 
 
 def _write(path: Path, number: int) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from karat.evals import Case, Evaluator, Output, apply
+from scalepan.evals import Case, Evaluator, Output, apply
 from tests.real.blockdata import Json, rows
 
 

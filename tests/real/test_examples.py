@@ -22,7 +22,7 @@ def run(tmp_path: Path, *options: str, said: str = "") -> tuple[str, str]:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "KARAT_EMBED__MODEL": "none"},
+        env={**os.environ, "SCALEPAN_EMBED__MODEL": "none"},
         timeout=120,
     )
     assert done.returncode == 0, done.stderr

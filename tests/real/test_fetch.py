@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from karat.embed import find_encoder
-from karat.policy.embed import Embed
+from scalepan.embed import find_encoder
+from scalepan.policy.embed import Embed
 from tests.embed.tiny import MEAN_OF_A_B, tiny_encoder
 
 COMMIT = "c0ffee" + "0" * 34
 FETCH = """
 import sys
-from karat.embed import fetch_model
-from karat.errors import KaratError
+from scalepan.embed import fetch_model
+from scalepan.errors import ScalepanError
 try:
     print(fetch_model(sys.argv[1]))
-except KaratError as error:
+except ScalepanError as error:
     sys.exit(str(error))
 """
 
@@ -103,7 +103,7 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
 
 @pytest.fixture(autouse=True)
 def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hub: Hub) -> None:
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HF_ENDPOINT", hub.address)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)

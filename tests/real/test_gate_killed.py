@@ -7,14 +7,14 @@ import sys
 import time
 from pathlib import Path
 
-from karat.confidence.operations import AnswerQuestion, AskDecisions
-from karat.store import Store
+from scalepan.confidence.operations import AnswerQuestion, AskDecisions
+from scalepan.store import Store
 
 CODE = """
 import sys
 from pathlib import Path
-from karat.confidence import ConfidenceFactors, Gate
-from karat.store import Store
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.store import Store
 folder = Path(sys.argv[1])
 gate = Gate(store=Store(folder / "notes.duckdb"), timeout_seconds=120)
 with gate.allowed(ConfidenceFactors(search_result_count=1, search_max_score=0.5, source_count=1), "wipe the disk"):

@@ -1,4 +1,4 @@
-"""A real `karat serve` and a real client: every operation, alone and in batches, with ids, errors and metrics."""
+"""A real `scalepan serve` and a real client: every operation, alone and in batches, with ids, errors and metrics."""
 
 import json
 import re
@@ -13,10 +13,10 @@ pytest.importorskip("uvicorn")
 
 import jsonschema
 
-from karat.samples import sample_trace
-from karat.serve.tools import TOOLS
-from karat.store import Store
-from tests.karatserver import JSON, NDJSON, KaratServer, serving
+from scalepan.samples import sample_trace
+from scalepan.serve.tools import TOOLS
+from scalepan.store import Store
+from tests.scalepanserver import JSON, NDJSON, ScalepanServer, serving
 
 TRACE = json.loads(sample_trace().to_json())
 CASE = {"id": "text-exact-001", "expected": {"output": "42"}, "scorers": [{"type": "exact"}]}
@@ -30,13 +30,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(store: Path) -> Iterator[KaratServer]:
+def server(store: Path) -> Iterator[ScalepanServer]:
     with serving(store, "--rate", "0") as running:
         yield running
 
 
 @pytest.fixture
-def http(server: KaratServer) -> Iterator[httpx2.Client]:
+def http(server: ScalepanServer) -> Iterator[httpx2.Client]:
     with server.client() as client:
         yield client
 
@@ -210,17 +210,17 @@ def test_answers_come_while_lines_are_still_sent(http: httpx2.Client) -> None:
     assert got == [0.733] * 20_000
 
 
-def test_projects_and_sessions_are_apart(http: httpx2.Client, server: KaratServer) -> None:
-    with server.client(**{"karat-project": "billing"}) as billing:
+def test_projects_and_sessions_are_apart(http: httpx2.Client, server: ScalepanServer) -> None:
+    with server.client(**{"scalepan-project": "billing"}) as billing:
         id_ = ask(billing, "memory/add", text="Invoices are sent on the third day")["id"]
         assert billing.get(f"/v1/memory/claims/{id_}").status_code == 200
     assert http.get(f"/v1/memory/claims/{id_}").status_code == 404
-    with server.client(**{"karat-session": "s1"}) as first, server.client(**{"karat-session": "s2"}) as second:
+    with server.client(**{"scalepan-session": "s1"}) as first, server.client(**{"scalepan-session": "s2"}) as second:
         id_ = ask(first, "memory/add", text="We look at order 17 now", scope="session")["id"]
         assert first.get(f"/v1/memory/claims/{id_}").status_code == 200
         assert second.get(f"/v1/memory/claims/{id_}").status_code == 404
     assert refused(http, "memory/add", text="x", scope="session")[0] == 422
-    assert http.get("/v1/policy", headers={"karat-project": "a b"}).status_code == 422
+    assert http.get("/v1/policy", headers={"scalepan-project": "a b"}).status_code == 422
 
 
 def test_metrics_are_what_prometheus_reads(http: httpx2.Client) -> None:
@@ -238,11 +238,11 @@ def test_metrics_are_what_prometheus_reads(http: httpx2.Client) -> None:
             assert found, line
             family = re.sub("_(bucket|sum|count)$", "", found[1])
             assert types.get(found[1], types.get(family)), line
-    assert re.search(r'karat_requests_total\{operation="confidence_score",code="200"\} [1-9]', page.text)
-    assert "karat_requests_in_flight 1\n" in page.text
+    assert re.search(r'scalepan_requests_total\{operation="confidence_score",code="200"\} [1-9]', page.text)
+    assert "scalepan_requests_in_flight 1\n" in page.text
 
 
-def test_two_servers_share_a_store(server: KaratServer, store: Path, http: httpx2.Client) -> None:
+def test_two_servers_share_a_store(server: ScalepanServer, store: Path, http: httpx2.Client) -> None:
     with serving(store) as second, second.client() as other:
         ids = [ask(each, "memory/add", text=f"Kei met number {n}")["id"] for n, each in enumerate([http, other] * 10)]
         for each in (http, other):

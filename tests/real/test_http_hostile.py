@@ -1,4 +1,4 @@
-"""What strangers, broken clients and signals do to a real `karat serve`: it refuses, goes on, and loses nothing."""
+"""What strangers, broken clients and signals do to a real `scalepan serve`: it refuses, goes on, and loses nothing."""
 
 import json
 import re
@@ -16,10 +16,10 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from karat.memory import Memory
-from karat.serve.http.protocol import MOST_OF_ONE
-from karat.store.tables import Nothing
-from tests.karatserver import JSON, NDJSON, KaratServer, serving, start, token
+from scalepan.memory import Memory
+from scalepan.serve.http.protocol import MOST_OF_ONE
+from scalepan.store.tables import Nothing
+from tests.scalepanserver import JSON, NDJSON, ScalepanServer, serving, start, token
 
 NO_MODEL = {"embed": {"model": "none"}}
 POST = b"POST /v1/memory/add HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
@@ -31,19 +31,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(store: Path) -> Iterator[KaratServer]:
+def server(store: Path) -> Iterator[ScalepanServer]:
     with serving(store, "--body-seconds", "1", "--max-body", "1000000", "--rate", "0") as running:
         yield running
 
 
 @pytest.fixture
-def http(server: KaratServer) -> Iterator[httpx2.Client]:
+def http(server: ScalepanServer) -> Iterator[httpx2.Client]:
     with server.client() as client:
         yield client
     assert httpx2.get(f"{server.url}/healthz", trust_env=False).json()["ok"]
 
 
-def raw(server: KaratServer, sent: bytes, seconds: float = 10.0) -> bytes:
+def raw(server: ScalepanServer, sent: bytes, seconds: float = 10.0) -> bytes:
     """What the server says to these bytes, until it closes the connection."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=seconds) as channel:
         channel.sendall(sent)
@@ -68,9 +68,7 @@ def memory_of(process: Any) -> int:
     return int(found[1]) * 1024
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil", "", "[::2]"]
-)
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil", "", "[::2]"])
 def test_another_host_is_refused(http: httpx2.Client, host: str) -> None:
     for path in ("/v1/policy", "/healthz", "/mcp", "/"):
         answer = http.get(path, headers={"host": host})
@@ -91,7 +89,7 @@ def test_another_origin_is_refused(http: httpx2.Client, origin: str) -> None:
     assert http.post("/mcp", json={}, headers={"origin": origin}).status_code == 403
 
 
-def test_same_origin_is_not(http: httpx2.Client, server: KaratServer) -> None:
+def test_same_origin_is_not(http: httpx2.Client, server: ScalepanServer) -> None:
     answer = http.get("/v1/policy", headers={"origin": server.url, "sec-fetch-site": "same-origin"})
     assert answer.status_code == 200
     assert not [name for name in answer.headers if name.startswith("access-control")]
@@ -107,7 +105,7 @@ def test_same_origin_is_not(http: httpx2.Client, server: KaratServer) -> None:
         "/v1/memory/claims/%ff", "/v1\\policy", "/v1/policy;a=b", "/.git/config", "/v1/memory/claims/",
     ],
 )  # fmt: skip
-def test_path_tricks_lead_nowhere(http: httpx2.Client, server: KaratServer, path: str) -> None:
+def test_path_tricks_lead_nowhere(http: httpx2.Client, server: ScalepanServer, path: str) -> None:
     said = raw(server, f"GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n".encode())
     assert re.match(rb"HTTP/1.1 40[04] ", said), said[:200]
     assert b"Traceback" not in said
@@ -126,7 +124,7 @@ def test_path_tricks_lead_nowhere(http: httpx2.Client, server: KaratServer, path
         b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 40_000,
     ],
 )
-def test_what_is_no_request_is_refused(http: httpx2.Client, server: KaratServer, sent: bytes) -> None:
+def test_what_is_no_request_is_refused(http: httpx2.Client, server: ScalepanServer, sent: bytes) -> None:
     said = raw(server, sent)
     if said:
         assert re.match(rb"HTTP/1.1 4\d\d ", said), said[:200]
@@ -136,7 +134,7 @@ def test_what_is_no_request_is_refused(http: httpx2.Client, server: KaratServer,
 
 
 @pytest.mark.parametrize("length", [1, 7, 10_000])
-def test_a_wish_to_upgrade_is_passed_over(http: httpx2.Client, server: KaratServer, length: int) -> None:
+def test_a_wish_to_upgrade_is_passed_over(http: httpx2.Client, server: ScalepanServer, length: int) -> None:
     """Java's client asks for HTTP/2 in this way by default; what follows is the body, never a request of its own."""
     head = POST.replace(b"memory/add", b"confidence") + b"connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\n"
     last = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
@@ -160,7 +158,7 @@ def test_a_wish_to_upgrade_is_passed_over(http: httpx2.Client, server: KaratServ
     assert raw(server, websocket).startswith(b"HTTP/1.1 200 ")
 
 
-def test_a_flood_of_faults_keeps_nobody_waiting(http: httpx2.Client, server: KaratServer) -> None:
+def test_a_flood_of_faults_keeps_nobody_waiting(http: httpx2.Client, server: ScalepanServer) -> None:
     keys = b",".join(b'"search_result_coun%d":1' % number for number in range(36_000))
     started = time.monotonic()
     slow = threading.Thread(
@@ -177,13 +175,13 @@ def test_a_flood_of_faults_keeps_nobody_waiting(http: httpx2.Client, server: Kar
     assert time.monotonic() - started < 5
 
 
-def test_a_gigabyte_that_says_so_is_refused_before_it_comes(http: httpx2.Client, server: KaratServer) -> None:
+def test_a_gigabyte_that_says_so_is_refused_before_it_comes(http: httpx2.Client, server: ScalepanServer) -> None:
     said = raw(server, POST + b"content-length: 1000000000\r\n\r\n")
     assert said.startswith(b"HTTP/1.1 413 ")
     assert b"over 1,000,000 bytes" in said
 
 
-def test_a_gigabyte_that_does_not_say_so_is_cut_off(http: httpx2.Client, server: KaratServer) -> None:
+def test_a_gigabyte_that_does_not_say_so_is_cut_off(http: httpx2.Client, server: ScalepanServer) -> None:
     before = memory_of(server.process)
     block = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
     sent = 0
@@ -213,15 +211,13 @@ def test_who_reads_is_told_why_a_body_was_cut_off(http: httpx2.Client) -> None:
 
 def test_a_line_that_is_too_long_is_only_that(http: httpx2.Client) -> None:
     fine = b'{"factors": {"source_count": 2}}\n'
-    answer = http.post(
-        "/v1/confidence", content=fine + b"x" * 3_000_000 + b"\n" + fine + b"y" * 1_500_000, headers=NDJSON
-    )
+    answer = http.post("/v1/confidence", content=fine + b"x" * 3_000_000 + b"\n" + fine + b"y" * 1_500_000, headers=NDJSON)
     got = [json.loads(line) for line in answer.text.splitlines()]
     assert ["error" in one for one in got] == [False, True, False, True]
     assert [one["error"]["line"] for one in got if "error" in one] == [2, 4]
 
 
-def test_a_slow_body_is_not_waited_for(server: KaratServer) -> None:
+def test_a_slow_body_is_not_waited_for(server: ScalepanServer) -> None:
     started = time.monotonic()
     said = raw(server, POST + b'content-length: 100\r\n\r\n{"text": ')
     assert said.startswith(b"HTTP/1.1 408 ")
@@ -232,7 +228,7 @@ def test_a_slow_body_is_not_waited_for(server: KaratServer) -> None:
     assert time.monotonic() - started < 8
 
 
-def test_a_slow_head_is_not_waited_for(http: httpx2.Client, server: KaratServer) -> None:
+def test_a_slow_head_is_not_waited_for(http: httpx2.Client, server: ScalepanServer) -> None:
     started = time.monotonic()
     for sent in (b"", b"GET / HTTP/1.1\r\nhost: local", b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\nGET /healthz HT"):
         assert raw(server, sent).count(b"HTTP/1.1 200") == sent.count(b"\r\n\r\n")
@@ -240,7 +236,7 @@ def test_a_slow_head_is_not_waited_for(http: httpx2.Client, server: KaratServer)
 
 
 @pytest.mark.parametrize("times", [1, 30])
-def test_an_empty_line_does_not_stop_the_clock(server: KaratServer, times: int) -> None:
+def test_an_empty_line_does_not_stop_the_clock(server: ScalepanServer, times: int) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=10) as channel:
         channel.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
         time.sleep(0.2)
@@ -255,7 +251,7 @@ def test_an_empty_line_does_not_stop_the_clock(server: KaratServer, times: int) 
     assert time.monotonic() - started < 4
 
 
-def test_one_address_has_not_all_connections(server: KaratServer) -> None:
+def test_one_address_has_not_all_connections(server: ScalepanServer) -> None:
     address = ("127.0.0.1", server.port)
     held = [socket.create_connection(address, source_address=("127.0.0.2", 0)) for _ in range(MOST_OF_ONE)]
     try:
@@ -263,9 +259,7 @@ def test_one_address_has_not_all_connections(server: KaratServer) -> None:
             said = rest(channel)
         assert said.startswith(b"HTTP/1.1 503 ")
         assert json.loads(said.partition(b"\r\n\r\n")[2])["error"]["code"] == "RATE_LIMIT"
-        assert raw(server, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").startswith(
-            b"HTTP/1.1 200 "
-        )
+        assert raw(server, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").startswith(b"HTTP/1.1 200 ")
     finally:
         for channel in held:
             channel.close()
@@ -275,7 +269,7 @@ def test_one_address_has_not_all_connections(server: KaratServer) -> None:
         assert rest(channel).startswith(b"HTTP/1.1 200 ")
 
 
-def test_requests_that_follow_closely_are_each_answered(http: httpx2.Client, server: KaratServer) -> None:
+def test_requests_that_follow_closely_are_each_answered(http: httpx2.Client, server: ScalepanServer) -> None:
     body = b'{"factors": {"source_count": 2}}'
     one = POST.replace(b"memory/add", b"confidence") + b"content-length: %d\r\n\r\n" % len(body) + body
     last = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
@@ -284,7 +278,7 @@ def test_requests_that_follow_closely_are_each_answered(http: httpx2.Client, ser
     assert said.endswith(b'"store":"reachable"}')
 
 
-def test_a_client_that_goes_away_harms_nobody(http: httpx2.Client, server: KaratServer, store: Path) -> None:
+def test_a_client_that_goes_away_harms_nobody(http: httpx2.Client, server: ScalepanServer, store: Path) -> None:
     for cut in (len(POST) // 2, len(POST), len(POST) + 25):
         with socket.create_connection(("127.0.0.1", server.port)) as channel:
             channel.sendall((POST + b'content-length: 30\r\n\r\n{"text": "half"}')[:cut])
@@ -299,10 +293,10 @@ def test_a_client_that_goes_away_harms_nobody(http: httpx2.Client, server: Karat
         channel.recv(100)
     assert http.post("/v1/memory/add", json={"text": "still here"}).status_code == 200
     deadline = time.monotonic() + 5
-    while "karat_requests_in_flight 1\n" not in http.get("/metrics").text:
+    while "scalepan_requests_in_flight 1\n" not in http.get("/metrics").text:
         assert time.monotonic() < deadline
         time.sleep(0.1)
-    gone = re.search(r'karat_requests_total\{operation="memory_add",code="499"\} (\d+)', http.get("/metrics").text)
+    gone = re.search(r'scalepan_requests_total\{operation="memory_add",code="499"\} (\d+)', http.get("/metrics").text)
     assert gone
     assert int(gone[1]) >= 3
 
@@ -381,11 +375,11 @@ def test_a_stop_in_mid_flight_loses_nothing(tmp_path: Path, number: int) -> None
         assert memory.store.call("store.check", Nothing()).problems == []
 
 
-def test_a_port_that_is_taken_is_one_line(server: KaratServer, tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_one_line(server: ScalepanServer, tmp_path: Path) -> None:
     process = start(tmp_path / "a.duckdb", "--port", str(server.port))
     _, told = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert told.decode() == f"karat: 127.0.0.1:{server.port}: cannot listen there: Address already in use\n"
+    assert told.decode() == f"scalepan: 127.0.0.1:{server.port}: cannot listen there: Address already in use\n"
 
 
 def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
@@ -393,13 +387,13 @@ def test_a_store_that_cannot_be_opened_is_told_at_once(tmp_path: Path) -> None:
     process = start(tmp_path / "a.duckdb", "--port", "0")
     _, told = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert told.startswith(b"karat: ")
+    assert told.startswith(b"scalepan: ")
     assert told.count(b"\n") == 1
     assert b"serving" not in told
 
 
 def test_options_of_the_server_before_a_subcommand_are_not_lost(tmp_path: Path) -> None:
-    process = start(tmp_path / "a.duckdb", "token", "list")  # karat serve --store a.duckdb token list
+    process = start(tmp_path / "a.duckdb", "token", "list")  # scalepan serve --store a.duckdb token list
     _, told = process.communicate(timeout=30)
     assert process.returncode == 2
     assert b"--store before 'token' is for the server; put it last" in told

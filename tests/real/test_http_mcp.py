@@ -1,4 +1,4 @@
-"""MCP over HTTP: the SDK's own client, in its new and its legacy mode, against a real `karat serve`."""
+"""MCP over HTTP: the SDK's own client, in its new and its legacy mode, against a real `scalepan serve`."""
 
 import json
 import time
@@ -16,9 +16,9 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from karat.serve.tools import TOOLS
-from tests.karatserver import JSON, KaratServer, serving, token
+from scalepan.serve.tools import TOOLS
 from tests.mcpclient import MODES, call, refused, run
+from tests.scalepanserver import JSON, ScalepanServer, serving, token
 
 UNSURE = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}
 
@@ -38,13 +38,13 @@ def tokens(store: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def server(store: Path, tokens: dict[str, str]) -> Iterator[KaratServer]:
+def server(store: Path, tokens: dict[str, str]) -> Iterator[ScalepanServer]:
     with serving(store, "--rate", "0", "--stop-seconds", "3") as running:
         yield running
 
 
 @asynccontextmanager
-async def connected(server: KaratServer, bearer: str, mode: str, **more: Any) -> AsyncIterator[Client]:
+async def connected(server: ScalepanServer, bearer: str, mode: str, **more: Any) -> AsyncIterator[Client]:
     headers = {"authorization": f"Bearer {bearer}"}
     async with httpx2.AsyncClient(headers=headers, timeout=30, trust_env=False) as http:
         transport = streamable_http_client(f"{server.url}/mcp", http_client=http)
@@ -53,14 +53,14 @@ async def connected(server: KaratServer, bearer: str, mode: str, **more: Any) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_tools_resources_and_prompts(server: KaratServer, tokens: dict[str, str], mode: str) -> None:
+def test_tools_resources_and_prompts(server: ScalepanServer, tokens: dict[str, str], mode: str) -> None:
     async def work() -> None:
         async with connected(server, tokens["acme"], mode) as client:
             assert [one.name for one in (await client.list_tools()).tools] == [one.name for one in TOOLS]
             added = await call(client, "memory_add", text="Plans are cancelled by POST /cancel")
             found = await call(client, "pce.memory.search", query="how are plans cancelled?")
             assert added["id"] in [claim["id"] for claim in found["claims"]]
-            policy = json.loads((await client.read_resource("karat://policy")).contents[0].text)  # type: ignore[union-attr]
+            policy = json.loads((await client.read_resource("scalepan://policy")).contents[0].text)  # type: ignore[union-attr]
             assert policy["value"]["gate"] == 0.75
             prompt = await client.get_prompt("recall", {"query": "plans"})
             assert added["id"] in str(prompt.messages)
@@ -71,7 +71,7 @@ def test_tools_resources_and_prompts(server: KaratServer, tokens: dict[str, str]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_request_has_the_rights_of_its_token(server: KaratServer, tokens: dict[str, str], mode: str) -> None:
+def test_each_request_has_the_rights_of_its_token(server: ScalepanServer, tokens: dict[str, str], mode: str) -> None:
     async def work() -> None:
         async with (
             connected(server, tokens["acme"], mode) as acme,
@@ -92,7 +92,7 @@ def test_each_request_has_the_rights_of_its_token(server: KaratServer, tokens: d
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("action", "state"), [("accept", "approved"), ("decline", "denied"), ("cancel", "pending")])
-def test_a_person_is_asked(server: KaratServer, tokens: dict[str, str], mode: str, action: Any, state: str) -> None:
+def test_a_person_is_asked(server: ScalepanServer, tokens: dict[str, str], mode: str, action: Any, state: str) -> None:
     questions: list[str] = []
 
     async def person(_: Any, params: Any) -> types.ElicitResult:
@@ -121,7 +121,7 @@ HELLO = {
 BOTH = {**JSON, "accept": "application/json, text/event-stream"}
 
 
-def test_a_session_belongs_to_its_token(server: KaratServer, tokens: dict[str, str]) -> None:
+def test_a_session_belongs_to_its_token(server: ScalepanServer, tokens: dict[str, str]) -> None:
     with server.client(tokens["acme"], **BOTH) as acme, server.client(tokens["other"], **BOTH) as other:
         opened = acme.post("/mcp", json=HELLO)
         session = {"mcp-session-id": opened.headers["mcp-session-id"]}

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("uvicorn")
 pytest.importorskip("schemathesis")
 
-from tests.karatserver import serving, token
+from tests.scalepanserver import serving, token
 
 
 def test_the_api_is_what_its_document_says(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from karat.memory import Memory
-from karat.serve.tokens import revoke
-from karat.store import Store
-from tests.karatserver import JSON, NDJSON, KaratServer, run_json, serving, start, token
+from scalepan.memory import Memory
+from scalepan.serve.tokens import revoke
+from scalepan.store import Store
+from tests.scalepanserver import JSON, NDJSON, ScalepanServer, run_json, serving, start, token
 
 NO_MODEL = {"embed": {"model": "none"}}
 
@@ -42,13 +42,13 @@ def tokens(store: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def server(store: Path, tokens: dict[str, str]) -> Iterator[KaratServer]:
+def server(store: Path, tokens: dict[str, str]) -> Iterator[ScalepanServer]:
     with serving(store, "--rate", "0") as running:
         yield running
 
 
 @pytest.fixture
-def client(server: KaratServer, tokens: dict[str, str]) -> Any:
+def client(server: ScalepanServer, tokens: dict[str, str]) -> Any:
     opened: list[httpx2.Client] = []
 
     def of(name: str, **headers: str) -> httpx2.Client:
@@ -70,7 +70,7 @@ def found(http: httpx2.Client, query: str) -> list[str]:
     return [claim["id"] for claim in answer.json()["claims"]]
 
 
-def test_without_a_good_token_nothing_opens(server: KaratServer, tokens: dict[str, str]) -> None:
+def test_without_a_good_token_nothing_opens(server: ScalepanServer, tokens: dict[str, str]) -> None:
     good = tokens["acme"]
     wrong = [
         None,
@@ -94,9 +94,7 @@ def test_without_a_good_token_nothing_opens(server: KaratServer, tokens: dict[st
                 assert answer.headers["www-authenticate"].startswith("Bearer")
                 assert answer.json()["error"]["code"] == "BOUNDARY_DENIED"
                 assert said is None or said[7:] == "" or said[7:] not in answer.text
-            assert (
-                http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers=headers).status_code == 401
-            )
+            assert http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers=headers).status_code == 401
         for path in ("/healthz", "/openapi.json", "/"):
             assert http.get(path).status_code == 200
         assert http.get("/v1/policy", headers={"authorization": f"bearer {good}"}).status_code == 200
@@ -126,10 +124,10 @@ def test_a_tenant_sees_nothing_of_another(client: Any) -> None:
 def test_a_token_of_one_project_opens_no_other(client: Any) -> None:
     id_ = add(client("acme"), "The roadmap is drawn in June").json()["id"]
     assert client("billing").get(f"/v1/memory/claims/{id_}").status_code == 404
-    answer = client("billing", **{"karat-project": "default"}).get(f"/v1/memory/claims/{id_}")
+    answer = client("billing", **{"scalepan-project": "default"}).get(f"/v1/memory/claims/{id_}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "BOUNDARY_DENIED")
     mine = add(client("billing"), "Invoices are blue").json()["id"]
-    assert client("acme", **{"karat-project": "billing"}).get(f"/v1/memory/claims/{mine}").status_code == 200
+    assert client("acme", **{"scalepan-project": "billing"}).get(f"/v1/memory/claims/{mine}").status_code == 200
 
 
 def test_classes_narrow_what_a_token_reaches(client: Any) -> None:
@@ -158,7 +156,7 @@ def test_classes_never_widen_what_the_policy_opens(client: Any, store: Path) -> 
     assert id_ not in found(client("acme"), "tea")
 
 
-def test_a_revoked_token_opens_nothing_within_a_second(server: KaratServer, store: Path) -> None:
+def test_a_revoked_token_opens_nothing_within_a_second(server: ScalepanServer, store: Path) -> None:
     value, id_ = token(store, tenant="acme")
     time.sleep(1.1)
     with server.client(value) as http:
@@ -171,7 +169,7 @@ def test_a_revoked_token_opens_nothing_within_a_second(server: KaratServer, stor
     assert f'{{"token":"{id_}","change":"revoked"}}' in [payload for (payload,) in events]
 
 
-def test_a_stream_ends_with_its_token(server: KaratServer, store: Path) -> None:
+def test_a_stream_ends_with_its_token(server: ScalepanServer, store: Path) -> None:
     value, id_ = token(store, tenant="acme")
     time.sleep(1.1)
     sent = 0
@@ -198,12 +196,10 @@ def test_a_stream_takes_its_turns(tmp_path: Path) -> None:
         started = time.monotonic()
         answer = http.post("/v1/confidence", content=line * 3, headers=NDJSON)
         assert answer.text.count('"confidence":') == 3
-        assert (
-            time.monotonic() - started > 1
-        )  # the bucket holds one turn, for coming in; the next is there in two seconds
+        assert time.monotonic() - started > 1  # the bucket holds one turn, for coming in; the next is there in two seconds
 
 
-def test_the_token_itself_is_kept_nowhere(server: KaratServer, store: Path, tokens: dict[str, str]) -> None:
+def test_the_token_itself_is_kept_nowhere(server: ScalepanServer, store: Path, tokens: dict[str, str]) -> None:
     with server.client(tokens["acme"]) as http:
         http.post("/v1/confidence", content=b"{", headers=JSON)
         http.get("/v1/events")
@@ -219,16 +215,16 @@ def test_others_can_only_reach_a_server_that_has_a_token(tmp_path: Path) -> None
     _, told = process.communicate(timeout=30)
     assert process.returncode == 2
     assert told.decode() == (
-        "karat: --host: 0.0.0.0 can be reached by others, so a token is needed first: karat serve token create\n"
+        "scalepan: --host: 0.0.0.0 can be reached by others, so a token is needed first: scalepan serve token create\n"
     )
     value, _ = token(store)
-    with serving(store, "--host", "0.0.0.0", "--allow-host", "karat.example") as running:
+    with serving(store, "--host", "0.0.0.0", "--allow-host", "scalepan.example") as running:
         url = f"http://127.0.0.1:{running.port}"
         with httpx2.Client(base_url=url, trust_env=False) as http:
             bearer = {"authorization": f"Bearer {value}"}
             assert http.get("/v1/policy").status_code == 401
             assert http.get("/v1/policy", headers=bearer).status_code == 200
-            assert http.get("/v1/policy", headers={**bearer, "host": "karat.example"}).status_code == 200
+            assert http.get("/v1/policy", headers={**bearer, "host": "scalepan.example"}).status_code == 200
             assert http.get("/v1/policy", headers={**bearer, "host": "evil.example"}).status_code == 403
 
 
@@ -256,12 +252,12 @@ def test_loopback_asks_for_a_token_once_there_was_one(tmp_path: Path) -> None:
         (["create", "--tenant", ""], "tenant: is empty"),
         (["create", "--project", ""], "project: is empty"),
         (["create", "--expires", "soon"], "--expires: 'soon' is no time such as 30m, 12h or 90d"),
-        (["revoke", "karat_0000000000000000_abcdefgh"], "no token '0000000000000000'"),
+        (["revoke", "scalepan_0000000000000000_abcdefgh"], "no token '0000000000000000'"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path: Path, words: list[str], line: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "karat", "serve", "token", *words, "--store", str(tmp_path / "a.duckdb")],
+        [sys.executable, "-m", "scalepan", "serve", "token", *words, "--store", str(tmp_path / "a.duckdb")],
         capture_output=True,
         text=True,
         check=False,

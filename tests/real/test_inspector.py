@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from karat.memory import Memory
-from karat.serve.tools import TOOLS
-from tests.karatserver import serving
+from scalepan.memory import Memory
+from scalepan.serve.tools import TOOLS
+from tests.scalepanserver import serving
 
 HERE = Path(__file__).resolve().parents[2] / ".venv-inspector"
 INSPECTOR = [str(HERE / "bin" / "node"), str(HERE / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
@@ -25,9 +25,9 @@ class Inspector:
         self.target = target
 
     def run(self, method: str, *options: str) -> "subprocess.CompletedProcess[str]":
-        env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "KARAT_EMBED__MODEL": "none"}
+        env = {"HOME": str(self.home), "PATH": "/usr/bin:/bin", "SCALEPAN_EMBED__MODEL": "none"}
         # Over stdio the server gets a few variables of the client only, and those that it is given.
-        command = [*INSPECTOR, "-e", "KARAT_EMBED__MODEL=none", *self.target, "--method", method, *options]
+        command = [*INSPECTOR, "-e", "SCALEPAN_EMBED__MODEL=none", *self.target, "--method", method, *options]
         return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
 
     def ask(self, method: str, *options: str) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture(params=["stdio", "http"])
 def inspector(request: pytest.FixtureRequest, store: Path, tmp_path: Path) -> Iterator[Inspector]:
     if request.param == "stdio":
-        yield Inspector(tmp_path, sys.executable, "-m", "karat", "mcp", "--store", str(store))
+        yield Inspector(tmp_path, sys.executable, "-m", "scalepan", "mcp", "--store", str(store))
         return
     with serving(store) as server:
         yield Inspector(tmp_path, f"{server.url}/mcp", "--transport", "http")
@@ -66,15 +66,13 @@ def test_every_tool_is_listed_with_schemas_that_any_client_can_use(inspector: In
 
 
 def test_a_call_is_answered(inspector: Inspector) -> None:
-    answer = inspector.ask(
-        "tools/call", "--tool-name", "pce_memory_search", "--tool-arg", "query=when is staging reset?"
-    )
+    answer = inspector.ask("tools/call", "--tool-name", "pce_memory_search", "--tool-arg", "query=when is staging reset?")
     (claim,) = answer["structuredContent"]["claims"]
     assert "reset every Monday" in claim["text"]
 
 
 def test_a_dotted_name_is_listed_and_called(store: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "karat", "mcp", "--store", str(store), "--tool-names", "dotted"]
+    command = [sys.executable, "-m", "scalepan", "mcp", "--store", str(store), "--tool-names", "dotted"]
     dotted = Inspector(tmp_path, *command)
     answer = dotted.ask("tools/call", "--tool-name", "pce.memory.search", "--tool-arg", "query=staging")
     assert len(answer["structuredContent"]["claims"]) == 1
@@ -88,7 +86,7 @@ def test_an_error_is_told_as_one(inspector: Inspector) -> None:
 
 def test_resources_and_prompts_are_there(inspector: Inspector) -> None:
     assert {one["name"] for one in inspector.ask("resources/list")["resources"]} == {"policy", "events"}
-    (policy,) = inspector.ask("resources/read", "--uri", "karat://policy")["contents"]
+    (policy,) = inspector.ask("resources/read", "--uri", "scalepan://policy")["contents"]
     assert json.loads(policy["text"])["retrieval"]["threshold"] == 0.15
     names = [one["name"] for one in inspector.ask("prompts/list")["prompts"]]
     assert len(names) == 2

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from karat.evals import Page, PageOperations, apply
+from scalepan.evals import Page, PageOperations, apply
 from tests.real.blockdata import (
     NOT_FOUND,
     InexpressibleError,

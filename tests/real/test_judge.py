@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from karat.cache import Cache
-from karat.judge import Judge, Prompt
-from karat.policy import load_policy
+from scalepan.cache import Cache
+from scalepan.judge import Judge, Prompt
+from scalepan.policy import load_policy
 from tests.modelserver import ModelServer, Reply, Request, says, slow
 
 KEY = "sk-real-3f9Qz7LmNpVx0aBcDeFgHiJk"
@@ -27,7 +27,7 @@ COUNT = 10_000
 def own_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key of the tests' own, and no other."""
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("KARAT_JUDGE_KEY", KEY)
+    monkeypatch.setenv("SCALEPAN_JUDGE_KEY", KEY)
 
 
 def number_in(request: Request) -> int:
@@ -53,8 +53,7 @@ def test_ten_thousand_answers_in_order_and_a_second_run_calls_nothing(tmp_path: 
         settings = {"base_url": server.base_url, "model": "stand-in", "concurrency": 32, "backoff_s": 0.01}
         policy = load_policy(overrides={"judge": settings})
         prompts = [
-            Prompt(text="Good? {answer}", values={"answer": f"number {n} password=hunter2-{n}-secret"})
-            for n in range(COUNT)
+            Prompt(text="Good? {answer}", values={"answer": f"number {n} password=hunter2-{n}-secret"}) for n in range(COUNT)
         ]
         told: list[int] = []
         started = time.perf_counter()
@@ -143,7 +142,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sen
 ASK = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from karat.judge import Judge, Prompt
+from scalepan.judge import Judge, Prompt
 judge = Judge()
 prompts = [Prompt(text="Good? {answer}", values={"answer": f"number {n} of it"}) for n in range(int(sys.argv[1]))]
 print("asking", flush=True)
@@ -154,9 +153,9 @@ print([one.value for one in judge.ask_many(prompts)], flush=True)
 def asking(server: ModelServer, count: int, folder: Path) -> subprocess.Popen[str]:
     env = {
         **os.environ,
-        "KARAT_JUDGE__BASE_URL": server.base_url,
-        "KARAT_JUDGE__MODEL": "stand-in",
-        "KARAT_CACHE": str(folder),
+        "SCALEPAN_JUDGE__BASE_URL": server.base_url,
+        "SCALEPAN_JUDGE__MODEL": "stand-in",
+        "SCALEPAN_CACHE": str(folder),
         "PYTHONWARNINGS": "always::ResourceWarning",
     }
     process = subprocess.Popen(

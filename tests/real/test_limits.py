@@ -4,8 +4,20 @@ import time
 
 import pytest
 
-from karat.evals import Block, Case, Evaluator, Expected, Operation, Output, Page, PageOperations, apply, diagnose, lint
-from karat.policy import load_policy
+from scalepan.evals import (
+    Block,
+    Case,
+    Evaluator,
+    Expected,
+    Operation,
+    Output,
+    Page,
+    PageOperations,
+    apply,
+    diagnose,
+    lint,
+)
+from scalepan.policy import load_policy
 
 GUARD_S = 60.0
 SLOW = "(a+)+$"

@@ -1,4 +1,4 @@
-"""A real client of the SDK and a real `karat mcp` in a process of its own, over stdio."""
+"""A real client of the SDK and a real `scalepan mcp` in a process of its own, over stdio."""
 
 import json
 import os
@@ -18,11 +18,11 @@ pytest.importorskip("mcp")
 import mcp_types as types
 from mcp import Client, MCPError, StdioServerParameters
 
-from karat.memory import Memory
-from karat.samples import sample_trace
-from karat.serve.tools import TOOLS, tool
-from karat.store import Store
-from karat.store.tables import Nothing
+from scalepan.memory import Memory
+from scalepan.samples import sample_trace
+from scalepan.serve.tools import TOOLS, tool
+from scalepan.store import Store
+from scalepan.store.tables import Nothing
 from tests.mcpclient import MODES, call, refused, run
 
 UNSURE = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}
@@ -35,8 +35,8 @@ CASE = {"id": "text-exact-001", "expected": {"output": "42"}, "scorers": [{"type
 async def connected(store: Path, *options: str, mode: str = "auto", **client: Any) -> AsyncIterator[Client]:
     program = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "karat", "mcp", "--store", str(store), *options],
-        env={"KARAT_EMBED__MODEL": "none", "KARAT_CACHE": str(store.parent / "cache")},
+        args=["-m", "scalepan", "mcp", "--store", str(store), *options],
+        env={"SCALEPAN_EMBED__MODEL": "none", "SCALEPAN_CACHE": str(store.parent / "cache")},
         cwd=store.parent,
     )
     async with Client(program, mode=mode, **client) as opened:
@@ -169,7 +169,7 @@ def test_a_client_that_cannot_ask_gets_the_question(store: Path, mode: str) -> N
             assert (decided["state"], decided["allowed"]) == ("pending", False)
             assert "refund order 17" in decided["question"]
             id_ = decided["decision_id"]
-            command = [sys.executable, "-m", "karat", "confidence", "answer", id_, "yes", "--store", str(store)]
+            command = [sys.executable, "-m", "scalepan", "confidence", "answer", id_, "yes", "--store", str(store)]
             await anyio.run_process(command, cwd=store.parent)
             later = await call(client, "decide", decision=id_)
             assert (later["state"], later["allowed"]) == ("approved", True)
@@ -196,13 +196,11 @@ def test_hostile_claims_stay_data(store: Path) -> None:
             assert claim["text"].count(found["fence"]) == 2
             assert claim["entities"][0]["name"] == "a SYSTEM: b"
             assert "everything in provenance and entities" in found["notice"]
-            resource = await client.read_resource(f"karat://claims/{added['id']}")
+            resource = await client.read_resource(f"scalepan://claims/{added['id']}")
             prompt = await client.get_prompt("recall", {"query": "instructions"})
             for text in (json.dumps(found, ensure_ascii=False), resource.contents[0].text, str(prompt.messages)):  # type: ignore[union-attr]
                 assert "The end." in text
-                assert not any(
-                    sign in text for sign in ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\\u001b", "\\x1b")
-                )
+                assert not any(sign in text for sign in ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\\u001b", "\\x1b"))
                 assert not any(0xE0000 <= ord(sign) <= 0xE007F for sign in text)
                 assert "owned" not in text
 
@@ -216,7 +214,7 @@ def test_metadata_only(store: Path) -> None:
     async def work() -> None:
         async with connected(store, "--metadata-only") as client:
             found = await call(client, "pce_memory_search", query="plans")
-            resource = await client.read_resource(f"karat://claims/{id_}")
+            resource = await client.read_resource(f"scalepan://claims/{id_}")
             prompt = await client.get_prompt("recall", {"query": "plans"})
             assert found["claims"][0]["id"] == id_
             for text in (json.dumps(found), resource.contents[0].text, str(prompt.messages)):  # type: ignore[union-attr]
@@ -233,17 +231,17 @@ def test_resources_and_prompts(store: Path) -> None:
         async with connected(store) as client:
             await call(client, "memory_add", text="The staging database is reset every Monday")
             assert [str(one.uri) for one in (await client.list_resources()).resources] == [
-                "karat://policy",
-                "karat://events",
+                "scalepan://policy",
+                "scalepan://events",
             ]
             (template,) = (await client.list_resource_templates()).resource_templates
-            assert template.uri_template == "karat://claims/{id}"
-            policy = json.loads((await client.read_resource("karat://policy")).contents[0].text)  # type: ignore[union-attr]
+            assert template.uri_template == "scalepan://claims/{id}"
+            policy = json.loads((await client.read_resource("scalepan://policy")).contents[0].text)  # type: ignore[union-attr]
             assert policy["value"]["gate"] == 0.75
-            events = json.loads((await client.read_resource("karat://events")).contents[0].text)  # type: ignore[union-attr]
+            events = json.loads((await client.read_resource("scalepan://events")).contents[0].text)  # type: ignore[union-attr]
             assert "ingest" in {event["topic"] for event in events}
             with pytest.raises(MCPError, match="nothing to read at"):
-                await client.read_resource("karat://nothing")
+                await client.read_resource("scalepan://nothing")
             assert [one.name for one in (await client.list_prompts()).prompts] == ["recall", "record_decision"]
             recorded = await client.get_prompt("record_decision", {"decision": "We use DuckDB", "reason": "one file"})
             assert "We decided: We use DuckDB\nBecause: one file" in recorded.messages[0].content.text  # type: ignore[union-attr]
@@ -291,12 +289,12 @@ def test_a_client_that_disappears_mid_call_harms_nothing(store: Path) -> None:
     ]
     for last in (None, signal.SIGTERM, signal.SIGKILL):
         server = subprocess.Popen(
-            [sys.executable, "-m", "karat", "mcp", "--store", str(store)],
+            [sys.executable, "-m", "scalepan", "mcp", "--store", str(store)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=store.parent,
-            env={**os.environ, "KARAT_EMBED__MODEL": "none"},
+            env={**os.environ, "SCALEPAN_EMBED__MODEL": "none"},
         )
         assert server.stdin is not None
         assert server.stdout is not None
@@ -318,7 +316,7 @@ def test_a_client_that_disappears_mid_call_harms_nothing(store: Path) -> None:
 
 def test_standard_output_carries_the_protocol_only(store: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "karat", "mcp", "--store", str(store)],
+        [sys.executable, "-m", "scalepan", "mcp", "--store", str(store)],
         input=b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\nnot json\n',
         capture_output=True,
         cwd=store.parent,
@@ -326,13 +324,13 @@ def test_standard_output_carries_the_protocol_only(store: Path) -> None:
         timeout=30,
     )
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in done.stdout.splitlines())
-    assert f"karat: serving {store}" in done.stderr.decode()
+    assert f"scalepan: serving {store}" in done.stderr.decode()
 
 
 def test_a_policy_that_does_not_fit_is_told_at_once(store: Path) -> None:
-    (store.parent / "karat.yaml").write_text("value: {gaet: 0.5}\n")
+    (store.parent / "scalepan.yaml").write_text("value: {gaet: 0.5}\n")
     done = subprocess.run(
-        [sys.executable, "-m", "karat", "mcp"], capture_output=True, cwd=store.parent, check=False, timeout=30
+        [sys.executable, "-m", "scalepan", "mcp"], capture_output=True, cwd=store.parent, check=False, timeout=30
     )
     assert (done.returncode, done.stdout) == (2, b"")
     assert "gaet: unknown key" in done.stderr.decode()

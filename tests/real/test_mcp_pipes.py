@@ -1,4 +1,4 @@
-"""`karat mcp` over plain pipes, line by line: a client that writes everything before it reads, and one that babbles."""
+"""`scalepan mcp` over plain pipes, line by line: a client that writes everything before it reads, and one that babbles."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ ASKED = 2000
 @pytest.fixture
 def server(tmp_path: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "karat", "mcp", "--store", str(tmp_path / "notes.duckdb")],
+        [sys.executable, "-m", "scalepan", "mcp", "--store", str(tmp_path / "notes.duckdb")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

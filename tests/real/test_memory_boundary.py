@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from karat.errors import InputError, NotFoundError
-from karat.memory import Memory
-from karat.memory.model import Who
-from karat.memory.recall import Ask
-from karat.store import Store
+from scalepan.errors import InputError, NotFoundError
+from scalepan.memory import Memory
+from scalepan.memory.model import Who
+from scalepan.memory.recall import Ask
+from scalepan.store import Store
 from tests.memory.conftest import StandIn
 
 TENANT, SHOP, WEB, SESSION = "acme", "shop", "web", "s1"
@@ -75,7 +75,7 @@ def wrong(dice: random.Random, right: str) -> str:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[str]]]:
     """Claims of one tenant: a project's, and those of one session in a project that has no others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("karat.memory.keeper.find_encoder", lambda *_, **__: StandIn())
+        patch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: StandIn())
         # The encoder finds any claim for any query: if it may be read, it comes back.
         with Store(tmp_path_factory.mktemp("boundary") / "notes.duckdb") as store:
             claims = [f"{one} {other}" for one in WORDS for other in WORDS]
@@ -126,9 +126,7 @@ def test_no_other_door_opens_either(filled: tuple[Store, list[str]], which: str)
     store, ids = filled
     dice = random.Random(which)
     stranger = strangers(dice)[which]
-    before = store.sql(
-        "SELECT id, utility, confidence, merged_into, text FROM claims WHERE tenant = 'acme' ORDER BY id"
-    )
+    before = store.sql("SELECT id, utility, confidence, merged_into, text FROM claims WHERE tenant = 'acme' ORDER BY id")
     for _ in range(25):
         who = stranger()
         mine = memory(store, tenant=who.tenant, project=who.project, session=who.session)

@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from karat.memory import Memory
-from karat.memory.agree import Agree, Agreement
-from karat.policy import Policy
-from karat.policy.embed import Embed
+from scalepan.memory import Memory
+from scalepan.memory.agree import Agree, Agreement
+from scalepan.policy import Policy
+from scalepan.policy.embed import Embed
 
 spawn = multiprocessing.get_context("spawn")
 WORDLESS = Policy(embed=Embed(model="none"))

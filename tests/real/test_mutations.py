@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from karat.errors import InputError
-from karat.trace import ReasoningTrace, TraceValuer
+from scalepan.errors import InputError
+from scalepan.trace import ReasoningTrace, TraceValuer
 from tests.law import assert_law
 from tests.real.wholetrace import TEXT, WHOLE, Trace
 
@@ -272,9 +272,7 @@ def test_what_is_no_trace_at_all(given: Any) -> None:
         list(TraceValuer().evaluate_many([given]))
 
 
-@pytest.mark.parametrize(
-    "text", [b"", b" ", b"null", b"1", b"[]", b"{}", b'"x"', b"\xef\xbb\xbf", b"{", b"\xff", b"nan"]
-)
+@pytest.mark.parametrize("text", [b"", b" ", b"null", b"1", b"[]", b"{}", b'"x"', b"\xef\xbb\xbf", b"{", b"\xff", b"nan"])
 def test_what_is_no_text_of_a_trace(text: bytes) -> None:
     with pytest.raises(InputError):
         ReasoningTrace.from_json(text)

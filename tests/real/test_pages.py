@@ -20,9 +20,7 @@ def test_docstring_examples_run(module: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_run_in_the_order_they_stand(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python_examples_run_in_the_order_they_stand(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(SOURCE / "samples" / "traces.jsonl", tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "example"}
@@ -40,17 +38,17 @@ def test_python_examples_run_in_the_order_they_stand(
 def shell(line: str, folder: Path) -> "subprocess.CompletedProcess[str]":
     """Run a line in a folder that has a store of its own."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = {**os.environ, "PATH": path, "KARAT_STORE": str(folder / "karat.duckdb")}
+    env = {**os.environ, "PATH": path, "SCALEPAN_STORE": str(folder / "scalepan.duckdb")}
     return subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, env=env)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shell_examples_run(page: Path, tmp_path: Path) -> None:
-    """Every `karat` line of a sh block, as written, in a folder that has the samples and a karat.yaml."""
+    """Every `scalepan` line of a sh block, as written, in a folder that has the samples and a scalepan.yaml."""
     for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl", "factors.jsonl"):
         shutil.copy(SOURCE / "samples" / name, tmp_path)
-    (tmp_path / "karat.yaml").write_text("value: {gate: 0.8}\n")
-    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if re.search(r"\bkarat ", line)]
+    (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.8}\n")
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines() if re.search(r"\bscalepan ", line)]
     for line in lines:
         if "--fetch-model" in line or line.startswith("pip "):
             continue  # needs a network

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from karat.evals import apply
+from scalepan.evals import apply
 from tests.real.blockdata import InexpressibleError, Json, Node, Row, as_page, edits_of, group, rows, shape
 
 SLATE = (89, 30, 89)

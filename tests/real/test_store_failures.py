@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from karat.errors import StoreError
-from karat.store import Store, writer
-from karat.store.schema import VERSION, log_path
-from karat.store.tables import AddEvent, Nothing
+from scalepan.errors import StoreError
+from scalepan.store import Store, writer
+from scalepan.store.schema import VERSION, log_path
+from scalepan.store.tables import AddEvent, Nothing
 
 BALLAST = 1_000_000
 
@@ -24,10 +24,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
-    if (
-        mount is None
-        or subprocess.run([mount, "-t", "tmpfs", "-o", "size=8m", "karat", folder], check=False).returncode
-    ):
+    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", "size=8m", "scalepan", folder], check=False).returncode:
         pytest.skip("a small disk cannot be mounted here")
     (folder / "ballast").write_bytes(bytes(BALLAST))
     yield folder
@@ -164,7 +161,7 @@ def test_a_read_only_disk_is_one_clear_line(disk: Path, there: bool) -> None:
 
 OTHER_VERSION = """
 import sys
-from karat.store import Store, owner, schema
+from scalepan.store import Store, owner, schema
 schema.MIGRATIONS += ("CREATE TABLE further (id TEXT)",)
 schema.VERSION = owner.VERSION = len(schema.MIGRATIONS)
 Store(sys.argv[1]).sql("SELECT 1")
@@ -186,8 +183,8 @@ def test_an_owner_of_another_version_is_one_line_that_names_both(tmp_path: Path)
             Store(path).sql("SELECT 1")
         assert str(caught.value) == (
             f"the store's owner, process {owner.pid}, has protocol 1 and schema {VERSION + 1}, and this process 1 and "
-            f"{VERSION}; use the same version of Karat for both"
+            f"{VERSION}; use the same version of Scalepan for both"
         )
         owner.stdin.close()
-    with pytest.raises(StoreError, match=f"is of version {VERSION + 1}, and this Karat knows {VERSION}: upgrade Karat"):
+    with pytest.raises(StoreError, match=f"is of version {VERSION + 1}, and this Scalepan knows {VERSION}: upgrade Scalepan"):
         Store(path).sql("SELECT 1")

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from karat.errors import StoreError
-from karat.store import Store
-from karat.store.tables import AddEvent
+from scalepan.errors import StoreError
+from scalepan.store import Store
+from scalepan.store.tables import AddEvent
 
 spawn = multiprocessing.get_context("spawn")
 
@@ -42,7 +42,7 @@ def write_for(path: Path, name: str, seconds: float, out: Any) -> None:
 
 def mark_commits(in_commit: Any) -> None:
     """From now on `in_commit` is 1 in this process while a commit is under way."""
-    from karat.store import writer
+    from scalepan.store import writer
 
     plain = writer.Writer._commit
 
@@ -167,7 +167,7 @@ def test_a_forked_child_reaches_its_parent_and_the_parent_goes_on(tmp_path: Path
 def test_many_threads_reach_another_process_and_leave_no_connection_open(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     code = (
-        "import sys; from karat.store import Store; s = Store(sys.argv[1]); s.sql('SELECT 1'); "
+        "import sys; from scalepan.store import Store; s = Store(sys.argv[1]); s.sql('SELECT 1'); "
         "print(flush=True); sys.stdin.read()"
     )
     owner = subprocess.Popen(
@@ -188,7 +188,7 @@ def test_many_threads_reach_another_process_and_leave_no_connection_open(tmp_pat
 
 def test_an_owner_that_hangs_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
-    code = f"from karat.store import Store; Store({str(path)!r}).sql('SELECT 1'); print('ready', flush=True); input()"
+    code = f"from scalepan.store import Store; Store({str(path)!r}).sql('SELECT 1'); print('ready', flush=True); input()"
     owner = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert owner.stdout is not None
     assert owner.stdout.readline() == b"ready\n"

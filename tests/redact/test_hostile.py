@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-import karat.redact
-from karat.redact import Redactor
-from karat.redact.assignments import _inside
-from karat.redact.names import _WORDS
-from karat.redact.numbers import _signs
-from karat.redact.providers import _TOKENS
+import scalepan.redact
+from scalepan.redact import Redactor
+from scalepan.redact.assignments import _inside
+from scalepan.redact.names import _WORDS
+from scalepan.redact.numbers import _signs
+from scalepan.redact.providers import _TOKENS
 
 REDACTOR = Redactor()
-FOLDER = Path(karat.redact.__file__).parent
-MODULES = [import_module(f"karat.redact.{file.stem}") for file in sorted(FOLDER.glob("[a-z]*.py"))]
+FOLDER = Path(scalepan.redact.__file__).parent
+MODULES = [import_module(f"scalepan.redact.{file.stem}") for file in sorted(FOLDER.glob("[a-z]*.py"))]
 
 PREFIXES = sorted({prefix for row in _TOKENS for prefix in row[1].split()})
 SHAPES = [

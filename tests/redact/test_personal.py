@@ -2,7 +2,7 @@
 
 import pytest
 
-from karat.redact import redact
+from scalepan.redact import redact
 
 CARD = "4" + "1" * 15
 

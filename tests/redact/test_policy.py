@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.check import problems
-from karat.errors import PolicyError
-from karat.policy import Layer, load_policy
-from karat.policy.redact import Redact, UserRule, tighten
+from scalepan.check import problems
+from scalepan.errors import PolicyError
+from scalepan.policy import Layer, load_policy
+from scalepan.policy.redact import Redact, UserRule, tighten
 
 
 def merged(*layers: dict[str, Any]) -> Redact:
@@ -77,13 +77,13 @@ def test_a_wrong_shape_is_laid_over_so_that_the_check_can_name_it(layer: dict[st
 
 
 def test_the_file_can_relax_and_nobody_after_it(tmp_path: Path) -> None:
-    file = tmp_path / "karat.yaml"
+    file = tmp_path / "scalepan.yaml"
     file.write_text("redact: {kinds: {phone: false, email: false}, store_pii: true, rules: [{name: x, pattern: a}]}")
     alone = load_policy(file, env={}).redact
     assert (alone.looks_for("phone"), alone.store_pii) == (False, True)
     relaxed = {"kinds": {"card": False, "x": False}, "store_pii": True, "rules": []}
     layers = [Layer("tenant", {"redact": {"kinds": {"phone": True}}}), Layer("project", {"redact": relaxed})]
-    env = {"KARAT_REDACT__KINDS__PHONE": "false", "KARAT_REDACT__STORE_PII": "false"}
+    env = {"SCALEPAN_REDACT__KINDS__PHONE": "false", "SCALEPAN_REDACT__STORE_PII": "false"}
     policy = load_policy(file, layers=layers, env=env, overrides={"redact": relaxed}).redact
     assert {kind: policy.looks_for(kind) for kind in ("phone", "email", "card", "x")} == {
         "phone": True,  # the tenant switched it on; the environment cannot switch it off again
@@ -114,7 +114,7 @@ def test_a_layer_that_does_not_fit_is_blamed(said: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("fault", ["kinds: 1", "rules: x", "store_pii: 3"])
 def test_a_fault_of_the_file_is_not_covered_by_a_later_layer(tmp_path: Path, fault: str) -> None:
-    file = tmp_path / "karat.yaml"
+    file = tmp_path / "scalepan.yaml"
     file.write_text(f"redact: {{{fault}}}")
     said = {"kinds": {"email": True}, "rules": [], "store_pii": False}
     with pytest.raises(PolicyError, match=f"redact.{fault.partition(':')[0]}: "):

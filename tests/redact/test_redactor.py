@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
-from karat.errors import InputError, PolicyError
-from karat.policy.redact import CATEGORIES, Redact, UserRule
-from karat.redact import Redactor, findings, redact
-from karat.redact.redactor import RULES
+from scalepan.errors import InputError, PolicyError
+from scalepan.policy.redact import CATEGORIES, Redact, UserRule
+from scalepan.redact import Redactor, findings, redact
+from scalepan.redact.redactor import RULES
 from tests.redact.fakes import TOKENS, aws_key, jwt, pem, some
 
 

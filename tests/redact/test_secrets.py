@@ -2,7 +2,7 @@
 
 import pytest
 
-from karat.redact import findings, redact
+from scalepan.redact import findings, redact
 from tests.redact.fakes import BASE64, HEX, LETTERS, TOKENS, aws_key, jwt, pem, some, uuid
 
 PASSWORD = "Xk29" + "!dk3"

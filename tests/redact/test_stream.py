@@ -5,8 +5,8 @@ from typing import BinaryIO
 
 import pytest
 
-from karat.redact import Redactor, stream
-from karat.redact.stream import redact_stream
+from scalepan.redact import Redactor, stream
+from scalepan.redact.stream import redact_stream
 from tests.redact.fakes import aws_key, pem
 
 

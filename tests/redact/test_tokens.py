@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from karat.redact.plain import MARK, Plain
-from karat.redact.providers import _TOKENS
-from karat.redact.rule import END, TIGHT_EDGE, Token, tokens
-from karat.redact.view import View
+from scalepan.redact.plain import MARK, Plain
+from scalepan.redact.providers import _TOKENS
+from scalepan.redact.rule import END, TIGHT_EDGE, Token, tokens
+from scalepan.redact.view import View
 from tests.redact.fakes import TOKENS, some
 
 TABLE = [Token(*row) for row in _TOKENS]
@@ -18,9 +18,7 @@ PREFIXES = [prefix for row in TABLE for prefix in row.prefixes.split()]
 WITHOUT_LANGFUSE = [text for text in [*PREFIXES, *(token for _, token in TOKENS)] if not text.startswith("sk-lf-")]
 pieces = st.one_of(
     st.sampled_from([text for text in WITHOUT_LANGFUSE if "BEGIN" not in text]),
-    st.sampled_from(
-        ["-", "_", ".", "/", "+", "=", " ", "\\n", "%3D", "a", "A1", "0123456789abcdef" * 2, some(20), "x" * 60]
-    ),
+    st.sampled_from(["-", "_", ".", "/", "+", "=", " ", "\\n", "%3D", "a", "A1", "0123456789abcdef" * 2, some(20), "x" * 60]),
 )
 FIND = tokens(TABLE).find
 LOOSE_EDGE = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"

@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from karat import errors
-from karat.serve.envelope import CODES, caller, failure
+from scalepan import errors
+from scalepan.serve.envelope import CODES, caller, failure
 
 
 def test_the_clients_trace_is_kept() -> None:

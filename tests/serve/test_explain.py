@@ -5,12 +5,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from karat.errors import NotFoundError
-from karat.serve import requests
-from karat.serve.answers import Explained
-from karat.serve.desk import Desk, Settings
-from karat.serve.envelope import Caller
-from karat.serve.tools import checked, tool
+from scalepan.errors import NotFoundError
+from scalepan.serve import requests
+from scalepan.serve.answers import Explained
+from scalepan.serve.desk import Desk, Settings
+from scalepan.serve.envelope import Caller
+from scalepan.serve.tools import checked, tool
 
 ASKED = Caller("request-1", "trace-1", "a client")
 SURE = {"search_result_count": 5, "search_max_score": 0.8, "source_count": 2}
@@ -18,7 +18,7 @@ SURE = {"search_result_count": 5, "search_max_score": 0.8, "source_count": 2}
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("KARAT_EMBED__MODEL", "none")
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
     return tmp_path / "notes.duckdb"
 
 

@@ -5,8 +5,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.serve import fence as fence_module
-from karat.serve.fence import Fence, clean, one_line
+from scalepan.serve import fence as fence_module
+from scalepan.serve.fence import Fence, clean, one_line
 
 
 @pytest.mark.parametrize(

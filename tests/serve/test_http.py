@@ -11,20 +11,20 @@ pytest.importorskip("starlette")
 
 from pathlib import Path
 
-from karat.check import MOST_FAULTS, MOST_HINTS, problems
-from karat.errors import InputError
-from karat.serve import confidences, requests
-from karat.serve.desk import Desk, Settings
-from karat.serve.envelope import CODES, caller
-from karat.serve.http.calls import Call
-from karat.serve.http.desks import MOST_KEPT, Desks
-from karat.serve.http.hosts import Hosts
-from karat.serve.http.limits import Buckets, Limits
-from karat.serve.http.metrics import BUCKETS, Metrics
-from karat.serve.http.openapi import document
-from karat.serve.http.refused import STATUS, RefusedError
-from karat.serve.tools import TOOLS, Tool, checked
-from karat.store import Store
+from scalepan.check import MOST_FAULTS, MOST_HINTS, problems
+from scalepan.errors import InputError
+from scalepan.serve import confidences, requests
+from scalepan.serve.desk import Desk, Settings
+from scalepan.serve.envelope import CODES, caller
+from scalepan.serve.http.calls import Call
+from scalepan.serve.http.desks import MOST_KEPT, Desks
+from scalepan.serve.http.hosts import Hosts
+from scalepan.serve.http.limits import Buckets, Limits
+from scalepan.serve.http.metrics import BUCKETS, Metrics
+from scalepan.serve.http.openapi import document
+from scalepan.serve.http.refused import STATUS, RefusedError
+from scalepan.serve.tools import TOOLS, Tool, checked
+from scalepan.store import Store
 from tests.test_house import loaded_by
 
 SHARE = st.floats(0, 1)
@@ -37,11 +37,11 @@ SHARE = st.floats(0, 1)
         (b"LocalHost:1", None, True),
         (b"[::1]:8321", b"http://[::1]:8321", True),
         (b"127.0.0.1:8321", b"http://127.0.0.1:8321", True),
-        (b"karat.example", b"https://karat.example", True),
+        (b"scalepan.example", b"https://scalepan.example", True),
         (b"127.0.0.1:8321", b"http://127.0.0.1:8322", False),
         (b"127.0.0.1:8321", b"null", False),
         (b"127.0.0.1:8321", b"", False),
-        (b"karat.example.evil", None, False),
+        (b"scalepan.example.evil", None, False),
         (b"evil.example", b"http://evil.example", False),
         (b"localhost:x", None, False),
         (b"[::1", None, False),
@@ -54,7 +54,7 @@ SHARE = st.floats(0, 1)
 )
 def test_hosts_and_origins(host: bytes, origin: bytes | None, good: bool) -> None:
     headers = {b"host": host} | ({b"origin": origin} if origin is not None else {})
-    hosts = Hosts(["Karat.example"])
+    hosts = Hosts(["Scalepan.example"])
     if good:
         hosts.check(headers)
     else:
@@ -114,7 +114,7 @@ def test_a_histogram_counts_upward() -> None:
     metrics = Metrics()
     for seconds in (0.0005, 0.001, 0.3, 100.0):
         metrics.done("x", 200, seconds, received=1, sent=2)
-    lines = [line for line in metrics.text().splitlines() if line.startswith("karat_request_seconds_bucket")]
+    lines = [line for line in metrics.text().splitlines() if line.startswith("scalepan_request_seconds_bucket")]
     counts = [int(line.rpartition(" ")[2]) for line in lines]
     assert counts == sorted(counts)
     assert (counts[0], counts[-2], counts[-1]) == (2, 3, 4)
@@ -153,9 +153,7 @@ def test_many_confidences_are_the_same_as_each_alone(desk: Desk, factors: list[r
             assert found == desk.confidence_score(request, who)
 
 
-BITS = st.sampled_from(
-    [b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b"9" * 400, b"\\u0000", b'"', b",", b"\xff"]
-)
+BITS = st.sampled_from([b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b"9" * 400, b"\\u0000", b'"', b",", b"\xff"])
 
 
 @settings(max_examples=300)
@@ -205,4 +203,4 @@ def test_desks_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:
 
 def test_the_command_loads_nothing_heavy() -> None:
     heavy = {"numpy", "duckdb", "mcp", "pydantic", "starlette", "uvicorn", "anyio"}
-    assert loaded_by("import karat.serve.serve_command").isdisjoint(heavy)
+    assert loaded_by("import scalepan.serve.serve_command").isdisjoint(heavy)

@@ -13,16 +13,16 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from karat import errors
-from karat.serve.desk import Settings
-from karat.serve.http import app as module
-from karat.serve.http.app import App
-from karat.serve.http.desks import Desks
-from karat.serve.http.hosts import Hosts
-from karat.serve.http.limits import Limits
-from karat.serve.http.protocol import full
-from karat.serve.tools import TOOLS
-from karat.store import Store
+from scalepan import errors
+from scalepan.serve.desk import Settings
+from scalepan.serve.http import app as module
+from scalepan.serve.http.app import App
+from scalepan.serve.http.desks import Desks
+from scalepan.serve.http.hosts import Hosts
+from scalepan.serve.http.limits import Limits
+from scalepan.serve.http.protocol import full
+from scalepan.serve.tools import TOOLS
+from scalepan.store import Store
 
 SEARCH = next(one for one in TOOLS if one.name == "pce_memory_search")
 
@@ -108,17 +108,13 @@ def raising(error: Exception) -> Callable[..., Any]:
         (errors.StoreError("/var/lib/k/no"), 500, "INTERNAL"),
     ],
 )
-def test_each_error_has_its_status(
-    post: Callable[..., httpx2.Response], error: Exception, status: int, code: str
-) -> None:
+def test_each_error_has_its_status(post: Callable[..., httpx2.Response], error: Exception, status: int, code: str) -> None:
     answer = post(raising(error))
     assert (answer.status_code, answer.json()["error"]) == (status, {"code": code, "message": "no"})
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
 
 
-def test_what_breaks_inside_stays_inside(
-    post: Callable[..., httpx2.Response], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_breaks_inside_stays_inside(post: Callable[..., httpx2.Response], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR):
         answer = post(raising(ZeroDivisionError("inner words")))
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL")

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
 
-from karat.serve.http.body import Line, lines, media_type, whole
-from karat.serve.http.limits import Limits
-from karat.serve.http.refused import GoneAwayError, RefusedError
-from karat.serve.http.visit import Visit
+from scalepan.serve.http.body import Line, lines, media_type, whole
+from scalepan.serve.http.limits import Limits
+from scalepan.serve.http.refused import GoneAwayError, RefusedError
+from scalepan.serve.http.visit import Visit
 
 LIMITS = Limits(body=8, body_seconds=0.05)
 

@@ -10,9 +10,9 @@ pytest.importorskip("mcp")
 
 from mcp import Client
 
-from karat.serve import mcp
-from karat.serve.desk import Desk, Settings
-from karat.serve.tools import TOOLS
+from scalepan.serve import mcp
+from scalepan.serve.desk import Desk, Settings
+from scalepan.serve.tools import TOOLS
 
 
 def test_a_late_call_is_a_timeout(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from karat.errors import BoundaryError, ConflictError, InputError, NotFoundError
-from karat.memory import Memory
-from karat.policy.boundary import BoundaryClass
-from karat.serve import tokens
-from karat.serve.operations import Token
-from karat.store import Store
+from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError
+from scalepan.memory import Memory
+from scalepan.policy.boundary import BoundaryClass
+from scalepan.serve import tokens
+from scalepan.serve.operations import Token
+from scalepan.store import Store
 
 NO_MODEL = {"embed": {"model": "none"}}
 
@@ -42,7 +42,7 @@ def test_a_token_is_found_by_the_whole_of_it(store: Store) -> None:
     mixed = one.value[:23] + other.value[23:]
     for wrong in (
         "",
-        "karat__",
+        "scalepan__",
         one.token.id,
         one.token.hash,
         one.value[:-1],

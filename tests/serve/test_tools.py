@@ -7,11 +7,11 @@ import jsonschema
 import msgspec
 import pytest
 
-from karat.confidence import ConfidenceFactors
-from karat.errors import InputError, NotFoundError
-from karat.memory import model
-from karat.serve import clients, requests
-from karat.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
+from scalepan.confidence import ConfidenceFactors
+from scalepan.errors import InputError, NotFoundError
+from scalepan.memory import model
+from scalepan.serve import clients, requests
+from scalepan.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
 from tests.test_house import loaded_by
 
 
@@ -74,13 +74,13 @@ def test_the_copies_are_true() -> None:
 
 
 def test_the_table_loads_nothing_heavy() -> None:
-    assert loaded_by("import karat.serve.tools, karat.serve.command").isdisjoint({"numpy", "duckdb", "mcp", "pydantic"})
-    assert loaded_by("import karat").isdisjoint({"mcp", "mcp_types", "pydantic", "anyio"})
+    assert loaded_by("import scalepan.serve.tools, scalepan.serve.command").isdisjoint({"numpy", "duckdb", "mcp", "pydantic"})
+    assert loaded_by("import scalepan").isdisjoint({"mcp", "mcp_types", "pydantic", "anyio"})
 
 
 @pytest.mark.parametrize("client", clients.CLIENTS)
 def test_the_block_to_paste(client: str) -> None:
-    block = msgspec.json.decode(clients.block(client, ["--project", "a b"], program="/bin/karat"))
-    server = block["mcpServers"]["karat"]
-    assert (server["command"], server["args"]) == ("/bin/karat", ["mcp", "--project", "a b"])
+    block = msgspec.json.decode(clients.block(client, ["--project", "a b"], program="/bin/scalepan"))
+    server = block["mcpServers"]["scalepan"]
+    assert (server["command"], server["args"]) == ("/bin/scalepan", ["mcp", "--project", "a b"])
     assert clients.where(client)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from karat.stats.calibration import (
+from scalepan.stats.calibration import (
     MOST_POINTS,
     Points,
     apply_platt,

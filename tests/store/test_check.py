@@ -5,8 +5,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from karat.store import Store
-from karat.store.tables import AddEvent, Nothing
+from scalepan.store import Store
+from scalepan.store.tables import AddEvent, Nothing
 
 
 @pytest.fixture
@@ -47,8 +47,6 @@ def test_what_is_wrong_is_named(path: Path, change: str, expected: list[str]) ->
 
 def test_a_request_that_was_applied_twice_is_named(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:  # without the key that forbids it
-        connection.execute(
-            "CREATE TABLE copy AS FROM requests; DROP TABLE requests; ALTER TABLE copy RENAME TO requests"
-        )
+        connection.execute("CREATE TABLE copy AS FROM requests; DROP TABLE requests; ALTER TABLE copy RENAME TO requests")
         connection.execute("INSERT INTO requests FROM requests; UPDATE requests SET id = 'r1'")
     assert problems(path) == ["requests: id 'r1' is there more than once"]

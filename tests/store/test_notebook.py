@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from karat.store import Store
-from karat.store.tables import AddEvent
+from scalepan.store import Store
+from scalepan.store.tables import AddEvent
 
 COUNT = "SELECT count(*) FROM events"
 
@@ -17,9 +17,7 @@ def test_inside_a_running_event_loop(tmp_path: Path) -> None:
     async def notebook() -> list[list[int]]:
         with Store(tmp_path / "notes.duckdb") as store:
             store.call("store.add_event", AddEvent("ingest"))
-            await asyncio.gather(
-                *(asyncio.to_thread(store.call, "store.add_event", AddEvent("ingest")) for _ in range(10))
-            )
+            await asyncio.gather(*(asyncio.to_thread(store.call, "store.add_event", AddEvent("ingest")) for _ in range(10)))
             return await asyncio.to_thread(store.sql, COUNT)
 
     assert asyncio.run(notebook()) == [[11]]
@@ -27,7 +25,7 @@ def test_inside_a_running_event_loop(tmp_path: Path) -> None:
 
 def test_cells_that_are_run_again(tmp_path: Path) -> None:
     cells = (
-        "from karat.store import Store\nfrom karat.store.tables import AddEvent",
+        "from scalepan.store import Store\nfrom scalepan.store.tables import AddEvent",
         f"store = Store({str(tmp_path / 'notes.duckdb')!r})",  # the one before is let go of without closing
         "store.call('store.add_event', AddEvent('ingest'))",
         "seen = store.sql('SELECT count(*) FROM events')",

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from karat.errors import PolicyError
-from karat.policy import load_policy
-from karat.store import Store
-from karat.store.policies import PolicySet, SetPolicy, WhosePolicy, as_layers
+from scalepan.errors import PolicyError
+from scalepan.policy import load_policy
+from scalepan.store import Store
+from scalepan.store.policies import PolicySet, SetPolicy, WhosePolicy, as_layers
 
 
 @pytest.fixture

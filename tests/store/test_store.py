@@ -12,13 +12,13 @@ import duckdb
 import msgspec
 import pytest
 
-from karat.errors import StoreError
-from karat.store import Here, Store, find_store, writes
-from karat.store.paths import socket_path
-from karat.store.schema import VERSION, backup_path
-from karat.store.tables import AddEvent, EventAdded, Nothing, Query
-from karat.store.wire import Call
-from karat.store.writer import Write, Writer
+from scalepan.errors import StoreError
+from scalepan.store import Here, Store, find_store, writes
+from scalepan.store.paths import socket_path
+from scalepan.store.schema import VERSION, backup_path
+from scalepan.store.tables import AddEvent, EventAdded, Nothing, Query
+from scalepan.store.wire import Call
+from scalepan.store.writer import Write, Writer
 
 
 def add(store: Store, topic: str = "ingest", **more: Any) -> str:
@@ -173,19 +173,19 @@ def test_a_file_of_a_newer_version_is_refused_in_one_line(path: Path) -> None:
     connection = _closed_and_open(path)
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     connection.close()
-    with pytest.raises(StoreError, match=f"is of version 99, and this Karat knows {VERSION}: upgrade Karat to use it"):
+    with pytest.raises(StoreError, match=f"is of version 99, and this Scalepan knows {VERSION}: upgrade Scalepan to use it"):
         Store(path).sql("SELECT 1")
 
 
 def _closed_and_open(path: Path) -> Any:
-    from karat.store.store import close_all
+    from scalepan.store.store import close_all
 
     close_all()
     return duckdb.connect(str(path))
 
 
 def test_an_older_file_is_brought_up_after_a_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from karat.store import schema
+    from scalepan.store import schema
 
     with Store(path) as store:
         add(store)
@@ -214,7 +214,7 @@ def test_a_database_of_somebody_else_is_not_taken_over(path: Path) -> None:
     connection = duckdb.connect(str(path))
     connection.execute("CREATE TABLE theirs (a INT)")
     connection.close()
-    with pytest.raises(StoreError, match="is no store of Karat's"):
+    with pytest.raises(StoreError, match="is no store of Scalepan's"):
         Store(path).sql("SELECT 1")
 
 
@@ -228,7 +228,7 @@ def test_a_stale_socket_is_replaced(path: Path) -> None:
         assert store.is_owner
 
 
-def test_a_listener_that_is_not_karats_is_named(path: Path) -> None:
+def test_a_listener_that_is_not_scalepans_is_named(path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(socket_path(path)))
         listener.listen()
@@ -241,7 +241,7 @@ def test_a_listener_that_is_not_karats_is_named(path: Path) -> None:
 
         thread = threading.Thread(target=talk)
         thread.start()
-        with pytest.raises(StoreError, match="does not speak as Karat does"):
+        with pytest.raises(StoreError, match="does not speak as Scalepan does"):
             Store(path).sql("SELECT 1")
         thread.join()
 
@@ -269,11 +269,11 @@ def test_which_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     below = tmp_path / "a" / "b"
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
-    assert find_store(env={}).name == "karat.duckdb"
-    (tmp_path / "karat.duckdb").touch()
-    assert find_store(env={}) == tmp_path / "karat.duckdb"
-    assert find_store(env={"KARAT_STORE": "x.duckdb"}) == below / "x.duckdb"
-    assert find_store("y.duckdb", env={"KARAT_STORE": "x.duckdb"}) == below / "y.duckdb"
+    assert find_store(env={}).name == "scalepan.duckdb"
+    (tmp_path / "scalepan.duckdb").touch()
+    assert find_store(env={}) == tmp_path / "scalepan.duckdb"
+    assert find_store(env={"SCALEPAN_STORE": "x.duckdb"}) == below / "x.duckdb"
+    assert find_store("y.duckdb", env={"SCALEPAN_STORE": "x.duckdb"}) == below / "y.duckdb"
 
 
 def test_an_unknown_operation_is_named(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from karat.text import has_fragment
+from scalepan.text import has_fragment
 
 
 @pytest.mark.parametrize(
@@ -13,14 +13,14 @@ from karat.text import has_fragment
         "TraceValueReader fails",
         "max_retry_count",
         "__init__ of a class",
-        "import karat.memory",
+        "import scalepan.memory",
         "open value.py",
         "see https://example.com",
         "www.example.com is down",
         "mail ann@example.com",
         "POST /subscriptions",
-        "in src/karat/cli",
-        "~/.karat does not exist",
+        "in src/scalepan/cli",
+        "~/.scalepan does not exist",
         "C:\\Temp",
         "since v1.2",
         "since 1.2.3",
@@ -36,7 +36,7 @@ from karat.text import has_fragment
         "run `make test`",
         "「自動更新」の設定",
         "ｇｅｔ＿ｎａｍｅ",  # full width
-        "解約APIは karat.memory です",
+        "解約APIは scalepan.memory です",
     ],
 )
 def test_code_quotes_and_addresses(text: str) -> None:

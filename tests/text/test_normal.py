@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text import content_hash, normal_form
+from scalepan.text import content_hash, normal_form
 
 any_text = st.text(st.characters(exclude_categories=[]))
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.text import Sentence, sentences
+from scalepan.text import Sentence, sentences
 
 # `|` marks where a sentence ends; it is taken out before the text is cut.
 CASES = [
     "One.| Two!| Three?| Four",
     "Dr. Wu met Mr. J. Smith at 3.5 p.m. yesterday.| He left.",
     "It costs $1.50.| Version 1.2.3 is out.| See example.com/a.b for more.",
-    "Use a tool, e.g. Karat, vs. Others (cf. Wu et al. 2024).| Then go on.",
+    "Use a tool, e.g. Scalepan, vs. Others (cf. Wu et al. 2024).| Then go on.",
     "See fig. 3 and no. 5.| Did he say no.| No.| Then so do I.| Good.",
     'He said "Stop!" and left.| "Really?" she asked.| "Yes."| Fine.',
     "Well... maybe.| Wait…| Now.",

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import MissingExtraError
-from karat.text import japanese, terms, terms_version, word_count
-from karat.text.words import LONGEST_TERM
+from scalepan.errors import MissingExtraError
+from scalepan.text import japanese, terms, terms_version, word_count
+from scalepan.text.words import LONGEST_TERM
 
 any_text = st.text(st.characters(exclude_categories=[]))
 
 
 @pytest.fixture
 def words_of_japanese() -> None:
-    pytest.importorskip("sudachidict_core", reason="Japanese by morphology: pip install 'karat[ja]'")
+    pytest.importorskip("sudachidict_core", reason="Japanese by morphology: pip install 'scalepan[ja]'")
 
 
 ENGLISH = [
@@ -54,10 +54,10 @@ CODE = [
     ("XMLHttpRequest2", ["xmlhttprequest2", "xml", "http", "request2"]),
     ("MAX_RETRY_COUNT", ["max_retry_count", "max", "retri", "count"]),
     ("__init__", ["__init__", "init"]),
-    ("karat.memory.rank", ["karat.memory.rank", "karat", "memori", "rank"]),
+    ("scalepan.memory.rank", ["scalepan.memory.rank", "scalepan", "memori", "rank"]),
     ("rank(query, k=12)", ["rank", "queri", "k=12", "k", "12"]),
     ("std::vector", ["std::vector", "std", "vector"]),
-    ("src/karat/cli/value.py", ["src/karat/cli/value.py", "src", "karat", "cli", "value.py", "valu", "py"]),
+    ("src/scalepan/cli/value.py", ["src/scalepan/cli/value.py", "src", "scalepan", "cli", "value.py", "valu", "py"]),
     ("C:\\Temp\\a_b.txt", ["c:\\temp\\a_b.txt", "c", "temp", "a_b.txt", "a_b", "b", "txt"]),
     (
         "https://example.com/a/b?c=d",
@@ -159,7 +159,7 @@ def test_han_without_kana_is_found_from_japanese_and_from_chinese() -> None:
     ("query", "document"),
     [
         ("ＡＰＩ", "the api"),
-        ("value.py", "see src/karat/cli/value.py"),
+        ("value.py", "see src/scalepan/cli/value.py"),
         ("user name", "call getUserName()"),
         ("1.2.3", "released v1.2.3 today"),
         ("example.com", "https://example.com/a"),
@@ -218,7 +218,7 @@ def test_a_very_long_word_is_known_by_its_beginning() -> None:
     [
         ("", 0, 0),
         ("How do I cancel?", 1, 1),
-        ("call karat.memory.rank first", 3, 3),  # a name is one word
+        ("call scalepan.memory.rank first", 3, 3),  # a name is one word
         ("解約方法を教えて", 3, 3),
         ("サーバーのログを見たい", 3, 3),
         ("구독을 취소", 2, 2),
@@ -232,7 +232,7 @@ def test_without_the_extra_japanese_is_cut_into_neighbours(monkeypatch: pytest.M
     monkeypatch.setattr(japanese, "_installed", lambda: False)
     assert terms("解約") == terms("解約", "off")
     assert terms_version() == terms_version("off")
-    with pytest.raises(MissingExtraError, match=r"pip install 'karat\[ja\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install 'scalepan\[ja\]'"):
         terms("any text", "on")
 
 
@@ -259,6 +259,6 @@ def test_threads_and_forked_children_find_the_same_terms() -> None:
 
 
 def test_importing_loads_no_stemmer_and_no_dictionary() -> None:
-    code = "import sys, karat.text; karat.text.sentences('One. Two.'); print(*sys.modules)"
+    code = "import sys, scalepan.text; scalepan.text.sentences('One. Two.'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {"Stemmer", "sudachipy", "numpy", "regex", "msgspec"}.isdisjoint(loaded)

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from karat.policy import load_policy
-from karat.score import Score
-from karat.trace import ReasoningTrace, TraceValuer, VectorCache
+from scalepan.policy import load_policy
+from scalepan.score import Score
+from scalepan.trace import ReasoningTrace, TraceValuer, VectorCache
 from tests.law import assert_law
 
 Trace = dict[str, Any]

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from karat.errors import InputError
-from karat.trace import BadRow, Row, TraceValuer, read_jsonl
-from karat.trace.batch import Summary, Valued, value_stream
-from karat.trace.readers import jsonl
+from scalepan.errors import InputError
+from scalepan.trace import BadRow, Row, TraceValuer, read_jsonl
+from scalepan.trace.batch import Summary, Valued, value_stream
+from scalepan.trace.readers import jsonl
 from tests.trace.traces import trace_dict
 
 

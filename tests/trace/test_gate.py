@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.policy import load_policy
-from karat.trace import TraceValuer
-from karat.trace.formula import after_rules, shape_of
+from scalepan.policy import load_policy
+from scalepan.trace import TraceValuer
+from scalepan.trace.formula import after_rules, shape_of
 from tests.trace.traces import trace
 
 
@@ -27,9 +27,7 @@ def test_a_domain_has_its_own_gate_by_its_name_or_its_alias() -> None:
 def test_the_gate_says_which_part_would_have_to_rise_by_how_much() -> None:
     # C = 3/4 x .5 + 3/20 x .2 = .405, N = .5, D = min(1, 2/3 x 3) = 1, O = .8
     # value = .405 x .25 + .5 x .35 + 1 x .15 + .8 x .25 = .62625; lacking .12375
-    score = TraceValuer().peek(
-        trace(("thought", "tool_call", "tool_call", "observation")[:4], ("a", "b"), confidence=0.8)
-    )
+    score = TraceValuer().peek(trace(("thought", "tool_call", "tool_call", "observation")[:4], ("a", "b"), confidence=0.8))
     # four steps: C = .375 + .04 = .415, value = .62875; lacking .12125
     gate = score.details.gate
     assert gate.short_by == pytest.approx(0.12125)

@@ -7,8 +7,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from karat.errors import InputError
-from karat.trace import ReasoningTrace, trace_schema
+from scalepan.errors import InputError
+from scalepan.trace import ReasoningTrace, trace_schema
 from tests.trace.traces import trace_dict
 
 STEP_TYPES = "thought, tool_call, observation, error_recovery"
@@ -109,9 +109,7 @@ def test_reading_does_not_change_what_was_given() -> None:
     assert data == before
 
 
-@pytest.mark.parametrize(
-    "context", ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
-)
+@pytest.mark.parametrize("context", ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"])
 def test_both_context_addresses_of_the_spec_are_accepted(context: str) -> None:
     assert ReasoningTrace.from_dict(changed("@context", context)).context == context
 

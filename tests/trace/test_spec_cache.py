@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from karat.errors import InputError
-from karat.trace import VectorCache
+from scalepan.errors import InputError
+from scalepan.trace import VectorCache
 from tests.trace.spec import Vectors, compass, facing, novelty
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from karat.errors import InputError
-from karat.policy import ScoringWeights, load_policy
-from karat.trace import TraceValuer
+from scalepan.errors import InputError
+from scalepan.policy import ScoringWeights, load_policy
+from scalepan.trace import TraceValuer
 from tests.law import assert_law
 from tests.trace.spec import (
     FIVE_STEPS,
@@ -117,9 +117,7 @@ def test_weights_must_sum_to_1() -> None:
         load_policy(
             overrides={
                 "value": {
-                    "profiles": {
-                        "law": {"complexity": 0.5, "novelty": 0.5, "tool_diversity": 0.5, "outcome_confidence": 0.5}
-                    }
+                    "profiles": {"law": {"complexity": 0.5, "novelty": 0.5, "tool_diversity": 0.5, "outcome_confidence": 0.5}}
                 }
             }
         )

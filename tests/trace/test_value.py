@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from karat.errors import InputError
-from karat.policy import load_policy
-from karat.trace import ReasoningTrace, TraceValuer, VectorCache
+from scalepan.errors import InputError
+from scalepan.policy import load_policy
+from scalepan.trace import ReasoningTrace, TraceValuer, VectorCache
 from tests.law import assert_law
 from tests.trace.traces import trace, trace_dict
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from karat.errors import InputError
-from karat.trace import Near, VectorCache
+from scalepan.errors import InputError
+from scalepan.trace import Near, VectorCache
 
 
 class Clock:

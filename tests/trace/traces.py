@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from karat.trace import ReasoningTrace
+from scalepan.trace import ReasoningTrace
 
 
 def trace_dict(

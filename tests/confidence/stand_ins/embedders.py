@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from karat.embed import Kind
+from scalepan.embed import Kind
 
 
 class Letters:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from karat.confidence.stand_ins import coverage
-from karat.policy.stand_ins import Coverage, StandIns
+from scalepan.confidence.stand_ins import coverage
+from scalepan.policy.stand_ins import Coverage, StandIns
 from tests.confidence.stand_ins.embedders import Broken, Letters
 from tests.law import assert_law
 

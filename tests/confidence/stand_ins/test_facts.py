@@ -2,12 +2,12 @@
 
 import pytest
 
-from karat.confidence.stand_ins.antonyms import english_opposites, japanese_opposites
-from karat.confidence.stand_ins.dates import dates
-from karat.confidence.stand_ins.names import names
-from karat.confidence.stand_ins.negation import denied, has_cue
-from karat.confidence.stand_ins.numbers import numbers
-from karat.text.normal import visible
+from scalepan.confidence.stand_ins.antonyms import english_opposites, japanese_opposites
+from scalepan.confidence.stand_ins.dates import dates
+from scalepan.confidence.stand_ins.names import names
+from scalepan.confidence.stand_ins.negation import denied, has_cue
+from scalepan.confidence.stand_ins.numbers import numbers
+from scalepan.text.normal import visible
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_dates(text: str, found: list[dict[str, int]]) -> None:
         ("The Bank of England agreed.", [["bank", "england"]]),
         ("All Words Have Capitals In Headings", []),
         ("サンフランシスコの田中さん", [["サンフランシスコ"], ["田中"]]),
-        ("KaratはGoogleより速い", [["karat"], ["google"]]),
+        ("ScalepanはGoogleより速い", [["scalepan"], ["google"]]),
     ],
 )
 def test_names(text: str, found: list[list[str]]) -> None:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from karat.confidence.stand_ins import Supported, support, support_many
-from karat.policy.stand_ins import StandIns, Support
-from karat.score import Score
+from scalepan.confidence.stand_ins import Supported, support, support_many
+from scalepan.policy.stand_ins import StandIns, Support
+from scalepan.score import Score
 from tests.confidence.stand_ins.embedders import Broken, Letters, Nonsense
 from tests.law import assert_law
 
@@ -56,8 +56,8 @@ def details(score: Score) -> Supported:
         ("売上は3%増加しなかった。", JAPANESE, "contradicted", ["negation"]),
         ("担当はスズキ・ハナコです。", JAPANESE, "contradicted", ["name"]),
         # mixed
-        ("KaratはAPIで売上を返す。", "KaratはAPIで売上を返します。", "supported", []),
-        ("GoogleはAPIで売上を返す。", "KaratはAPIで売上を返します。", "contradicted", ["name"]),
+        ("ScalepanはAPIで売上を返す。", "ScalepanはAPIで売上を返します。", "supported", []),
+        ("GoogleはAPIで売上を返す。", "ScalepanはAPIで売上を返します。", "contradicted", ["name"]),
     ],
 )
 def test_verdicts(answer: str, source: str, verdict: str, kinds: list[str]) -> None:

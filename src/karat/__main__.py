@@ -1,5 +1,0 @@
-"""`python -m karat` is the same as `karat`."""
-
-from karat.cli import main
-
-main()

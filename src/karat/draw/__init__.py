@@ -1,5 +1,0 @@
-"""All pictures: a Score or a run of them as a terminal table, an SVG, or one self-contained HTML page."""
-
-from karat.draw.bins import Bins
-
-__all__ = ["Bins"]

@@ -1,7 +1,0 @@
-"""What should it recall now? Claims, found by words and meaning, weighed by use, certainty and age."""
-
-from karat.memory.answers import Features, Recall, Recalled
-from karat.memory.memory import Memory
-from karat.memory.model import Claim, Entity, NewClaim, Provenance, Who
-
-__all__ = ["Claim", "Entity", "Features", "Memory", "NewClaim", "Provenance", "Recall", "Recalled", "Who"]

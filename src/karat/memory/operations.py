@@ -1,5 +1,0 @@
-"""Memory's operations, by name. Whoever owns a store loads this when the first call for memory arrives."""
-
-from karat.memory import activate, agree, browse, calibrate, change, feedback, forget, ingest, rescan
-
-__all__ = ["activate", "agree", "browse", "calibrate", "change", "feedback", "forget", "ingest", "rescan"]

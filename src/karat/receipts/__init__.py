@@ -1,7 +1,0 @@
-"""Any number that is in the store, by its id: made again from what was kept with it, and compared."""
-
-from karat.receipts.compare import Difference, Number
-from karat.receipts.library import case_receipt, explain, keep, value_receipt
-from karat.receipts.operations import Explained
-
-__all__ = ["Difference", "Explained", "Number", "case_receipt", "explain", "keep", "value_receipt"]

@@ -1,5 +1,0 @@
-"""Where traces come from: one reader per format, each giving traces one by one, so that no file is too large."""
-
-from karat.trace.readers.jsonl import BadRow, Row, read_jsonl
-
-__all__ = ["BadRow", "Row", "read_jsonl"]

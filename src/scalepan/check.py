@@ -1,0 +1,237 @@
+"""Does this data fit this type, and if not, where and why? One walker for traces, policies and whatever comes in.
+
+msgspec decodes fast and stops at the first fault. This module is what runs after it said no: it finds every fault,
+with its path, its value and what would have been legal.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from math import isfinite
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+from msgspec import inspect
+
+from scalepan.errors import did_you_mean, quoted
+
+MOST_FAULTS = 1000
+"""Of one thing; who sends a million of them is not told each."""
+MOST_HINTS, LONGEST_HINTED = 20, 64
+"""Looking for what was meant is slow, and nobody reads it a twenty-first time, or for a word as long as a page."""
+
+
+class Problem(NamedTuple):
+    """One fault: where it is (`steps[3].type`) and what it is."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+def problems(raw: object, type_: Any) -> list[Problem]:
+    """Every reason why `raw` does not fit `type_`, in the order of the data; empty if it fits. A thousand are enough.
+
+    >>> from typing import Literal
+    >>> problems({"a": ["x", "z"]}, dict[str, list[Literal["x", "y"]]])
+    [Problem(path='a[1]', message="'z' is not one of x, y")]
+    """
+    walk = _walk(raw, _type_info(type_), "", _Hints())
+    faults = list(islice(walk, MOST_FAULTS))
+    if next(walk, None) is not None:
+        faults.append(Problem("", f"there are more than {MOST_FAULTS:,} faults; the others are not told"))
+    return faults
+
+
+# Looking a type up costs more than walking it, and one bad row is often followed by many.
+_type_info = cache(inspect.type_info)
+
+
+def in_order(literal: Any) -> msgspec.Meta:
+    """Keeps the order of a Literal's values for error messages; msgspec sorts them.
+
+    Use: `Annotated[StepType, in_order(StepType)]`.
+    """
+    return msgspec.Meta(extra={"order": get_args(literal)})
+
+
+def json_schema(type_: Any) -> dict[str, Any]:
+    """JSON Schema of a type, for editors; of each docstring only the first line."""
+    document: dict[str, Any] = msgspec.json.schema(type_, schema_hook=lambda _: {"type": "object"})
+    for definition in document.get("$defs", {}).values():
+        if "description" in definition:
+            definition["description"] = definition["description"].splitlines()[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **document}
+
+
+def join(path: str, key: str | int) -> str:
+    """`a` and `b` -> `a.b`; `a` and 3 -> `a[3]`."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+class _Hints:
+    """What was meant by unknown keys, for the first few of them."""
+
+    def __init__(self) -> None:
+        self._left = MOST_HINTS
+
+    def of(self, key: str, legal: Sequence[str]) -> str:
+        if self._left == 0 or len(key) > LONGEST_HINTED:
+            return ""
+        self._left -= 1
+        return did_you_mean(key, legal)
+
+
+def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator[Problem]:
+    match info:
+        case inspect.Metadata():
+            order = (info.extra or {}).get("order")
+            if order and raw not in order:
+                yield Problem(path, _not_one_of(raw, order))
+            else:
+                yield from _walk(raw, info.type, path, hints)
+        case inspect.StructType():
+            yield from _walk_struct(raw, info, path, hints)
+        case inspect.ListType() | inspect.VarTupleType():
+            yield from _walk_list(raw, info, path, hints)
+        case inspect.DictType():
+            yield from _walk_dict(raw, info, path, hints)
+        case inspect.UnionType():
+            yield from _walk_union(raw, info, path, hints)
+        case inspect.AnyType() | inspect.CustomType():
+            return
+        case _:
+            message = _leaf_fault(raw, info)
+            if message:
+                yield Problem(path, message)
+
+
+def _walk_list(raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints) -> Iterator[Problem]:
+    if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
+        yield Problem(path, f"{quoted(raw)} is not a list")
+    elif len(raw) < (info.min_length or 0):
+        yield Problem(path, "is empty; at least one is needed")
+    else:
+        for index, item in enumerate(raw):
+            yield from _walk(item, info.item_type, join(path, index), hints)
+
+
+def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) -> Iterator[Problem]:
+    if not isinstance(raw, Mapping):
+        yield Problem(path, f"{quoted(raw)} is not an object")
+        return
+    for key, item in raw.items():
+        yield from _walk(key, info.key_type, join(path, str(key)), hints)
+        yield from _walk(item, info.value_type, join(path, str(key)), hints)
+
+
+def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints) -> Iterator[Problem]:
+    if not isinstance(raw, Mapping):
+        yield Problem(path, f"{quoted(raw)} is not an object")
+        return
+    fields = {field.encode_name: field for field in info.fields}
+    fits = True
+    for fault in _walk_fields(raw, info, fields, path, hints):
+        fits = False
+        yield fault
+    if fits:
+        # Each key fits, so what can still be wrong is a rule about the whole: weights that must add up to 1.
+        try:
+            msgspec.convert(raw, info.cls)
+        except msgspec.ValidationError as error:
+            yield Problem(path, str(error).partition(" - at `")[0])
+
+
+def _walk_fields(
+    raw: Mapping[Any, Any], info: inspect.StructType, fields: Mapping[str, inspect.Field], path: str, hints: _Hints
+) -> Iterator[Problem]:
+    unknown = (str(key) for key in raw if key not in fields) if info.forbid_unknown_fields else ()
+    for key in unknown:
+        yield Problem(join(path, key), f"unknown key{hints.of(key, list(fields))}")
+    for name, field in fields.items():
+        if name in raw:
+            yield from _walk(raw[name], field.type, join(path, name), hints)
+        elif field.required:
+            yield Problem(join(path, name), "is missing")
+
+
+def _walk_union(raw: object, info: inspect.UnionType, path: str, hints: _Hints) -> Iterator[Problem]:
+    if raw is None and info.includes_none:
+        return
+    options = [option for option in info.types if not isinstance(option, inspect.NoneType)]
+    attempts = [_walk(raw, option, path, hints) for option in options]
+    firsts = [next(attempt, None) for attempt in attempts]
+    found = [(first, attempt) for first, attempt in zip(firsts, attempts, strict=True) if first is not None]
+    if len(found) == len(options):
+        # The option that got furthest is the one that was meant.
+        first, others = max(found, key=lambda one: len(one[0].path))
+        yield first
+        yield from others
+
+
+def _leaf_fault(raw: object, info: inspect.Type) -> str | None:
+    """What is wrong with a single value, or None."""
+    match info:
+        case inspect.LiteralType():
+            if raw not in info.values:
+                return _not_one_of(raw, info.values)
+        case inspect.BoolType():
+            if not isinstance(raw, bool):
+                return f"{quoted(raw)} is not true or false"
+        case inspect.FloatType() | inspect.IntType():
+            return _number_fault(raw, info)
+        case inspect.StrType():
+            return _text_fault(raw, info)
+        case inspect.NoneType():
+            if raw is not None:
+                return f"{quoted(raw)} is not null"
+        case _:
+            raise NotImplementedError(f"check does not know {info}")
+    return None
+
+
+def _not_one_of(raw: object, legal: Sequence[object]) -> str:
+    return f"{quoted(raw)} is not one of {', '.join(map(str, legal))}"
+
+
+def _number_fault(raw: object, info: inspect.FloatType | inspect.IntType) -> str | None:
+    whole = isinstance(info, inspect.IntType)
+    if isinstance(raw, bool) or not isinstance(raw, int if whole else (int, float)):
+        return f"{quoted(raw)} is not a {'whole ' if whole else ''}number"
+    if isinstance(raw, float) and not isfinite(raw):
+        return f"{raw} is not a finite number"
+    lowest, above, highest, below = info.ge, info.gt, info.le, info.lt
+    fits = (
+        (lowest is None or raw >= lowest)
+        and (above is None or raw > above)
+        and (highest is None or raw <= highest)
+        and (below is None or raw < below)
+    )
+    return None if fits else f"{quoted(raw)} is not {range_of(info)}"
+
+
+def range_of(info: inspect.FloatType | inspect.IntType) -> str:
+    """The legal numbers in words: `between 0 and 1`, `at least 0`, `more than 0`."""
+    low = f"at least {info.ge:g}" if info.ge is not None else f"more than {info.gt:g}" if info.gt is not None else ""
+    high = f"at most {info.le:g}" if info.le is not None else f"less than {info.lt:g}" if info.lt is not None else ""
+    if info.ge is not None and info.le is not None:
+        return f"between {info.ge:g} and {info.le:g}"
+    return " and ".join(bound for bound in (low, high) if bound)
+
+
+def _text_fault(raw: object, info: inspect.StrType) -> str | None:
+    if not isinstance(raw, str):
+        return f"{quoted(raw)} is not text"
+    if len(raw) < (info.min_length or 0):
+        return "is empty"
+    if info.pattern is not None and re.search(info.pattern, raw) is None:
+        prefix = info.pattern.removeprefix("^")
+        if info.pattern.startswith("^") and re.escape(prefix) == prefix:
+            return f"{quoted(raw)} does not start with '{prefix}'"
+        return f"{quoted(raw)} does not match {info.pattern}"
+    return None

@@ -1,0 +1,82 @@
+"""The group of all commands, and the one place where an error becomes a line and an exit code."""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from scalepan.cli._common import complain
+from scalepan.errors import InputError, ScalepanError, did_you_mean
+
+# Name to where it is: a command is loaded when it is used, so that `scalepan value` does not pay for the others.
+COMMANDS = {
+    "demo": "scalepan.cli.demo:demo",
+    "value": "scalepan.cli.value:value",
+    "eval": "scalepan.cli.eval:eval_",
+    "memory": "scalepan.cli.memory:memory",
+    "confidence": "scalepan.cli.confidence:confidence",
+    "redact": "scalepan.cli.redact:redact",
+    "policy": "scalepan.cli.policy:policy",
+    "serve": "scalepan.serve.serve_command:serve",
+    "mcp": "scalepan.serve.command:mcp",
+    "explain": "scalepan.cli.explain:explain",
+    "doctor": "scalepan.cli.doctor:doctor",
+}
+BAD_INPUT = 2
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command '{args[0]}'{did_you_mean(args[0], list(COMMANDS))}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="scalepan")
+def scalepan() -> None:
+    """Judges LLM agents. Each answer is one number that explains itself.
+
+    \b
+    Examples:
+      scalepan demo                         see it work on sample traces
+      scalepan value traces.jsonl           what each trace is worth
+      scalepan doctor                       what is installed, found and missing
+    """
+
+
+def main() -> None:
+    """Run a command. A user's mistake is one line on stderr and exit code 2, never a traceback."""
+    # Daemons and cron may start a program with its standard streams closed.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    try:
+        scalepan(standalone_mode=False, prog_name="scalepan")
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        complain("stopped")
+        sys.exit(130)
+    except ScalepanError as error:
+        for line in error.lines if isinstance(error, InputError) else [error]:
+            complain(line)
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Python would complain about stdout once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except OSError as error:
+        complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        sys.exit(BAD_INPUT)

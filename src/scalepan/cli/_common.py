@@ -1,0 +1,120 @@
+"""What several commands share: options, consoles, open files."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from scalepan.errors import InputError, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+PIPE_WIDTH = 160
+
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
+policy_option = click.option(
+    "--policy",
+    "policy_file",
+    type=click.Path(path_type=Path),
+    help="Policy file. Default: $SCALEPAN_POLICY, else the nearest scalepan.yaml upward from here.",
+)
+
+
+store_option = click.option(
+    "--store",
+    "store_file",
+    type=click.Path(path_type=Path),
+    help="Store file. Default: $SCALEPAN_STORE, else the nearest scalepan.duckdb upward, else the user's data folder.",
+)
+
+
+@cache
+def console() -> "Console":
+    """Where people look. Colors only on a terminal; NO_COLOR is honored."""
+    from rich.console import Console
+
+    # Brackets and colons in the data are data, not markup.
+    drawn = Console(highlight=False, markup=False, emoji=False)
+    if not drawn.is_terminal:
+        # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
+        drawn.width = PIPE_WIDTH
+    return drawn
+
+
+def show(*things: "RenderableType") -> None:
+    """Print tables and text for people."""
+    console().print(*things, sep="\n")
+
+
+def show_json(data: object) -> None:
+    """Print one line of JSON."""
+    sys.stdout.buffer.write(msgspec.json.encode(data, enc_hook=str) + b"\n")
+
+
+def complain(message: object) -> None:
+    """One line on stderr."""
+    click.echo(f"scalepan: {printable(str(message))}", err=True)
+
+
+@contextmanager
+def open_input(name: str) -> Iterator[BinaryIO]:
+    """A file to read, or standard input for `-`; what cannot be read is an InputError."""
+    if name == "-":
+        if sys.stdin is None:
+            raise InputError("is closed", file="standard input")
+        yield sys.stdin.buffer
+        return
+    try:
+        file = open(name, "rb")  # noqa: SIM115 - closed below
+    except IsADirectoryError:
+        raise InputError("is a folder; give it as FOLDER/*.jsonl", file=name) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=name) from None
+    with file:
+        yield file
+
+
+@contextmanager
+def progress(label: str, total: int | None) -> "Iterator[Progress]":
+    """A progress bar on stderr for what takes longer than two seconds; nothing where nobody looks."""
+    bar = Progress(label, total)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+class Progress:
+    """A bar that appears after two seconds, on a terminal only."""
+
+    PATIENCE = 2.0
+
+    def __init__(self, label: str, total: int | None) -> None:
+        from time import monotonic
+
+        self._label, self._total = label, total
+        self._shown_from = monotonic() + self.PATIENCE if sys.stderr.isatty() else None
+        self._clock = monotonic
+        self._bar: click._termui_impl.ProgressBar[int] | None = None
+        self._at = 0
+
+    def at(self, position: int) -> None:
+        """Now at `position` of the total."""
+        if self._shown_from is None or self._clock() < self._shown_from:
+            return
+        if self._bar is None:
+            self._bar = click.progressbar(length=self._total or 0, label=self._label, file=sys.stderr)
+            self._bar.__enter__()
+        self._bar.update(position - self._at)
+        self._at = position
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.__exit__(None, None, None)

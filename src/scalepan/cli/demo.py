@@ -1,0 +1,92 @@
+"""scalepan demo: Scalepan at work on samples."""
+
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import Any
+
+import click
+import msgspec
+
+from scalepan.cli._common import complain, show
+from scalepan.cli.value import explanation, summary_view
+from scalepan.embed import find_encoder
+from scalepan.evals import CaseFile, Evaluator, OutputFile, diagnose
+from scalepan.evals.summary import RunSummary
+from scalepan.policy import Policy, load_policy
+from scalepan.samples import CASES, CLAIMS, OUTPUTS, TRACES
+from scalepan.trace.batch import Summary, value_stream
+from scalepan.trace.readers import BadRow
+from scalepan.trace.value import TraceValuer
+
+EXPLAINED = "kp:trace:customer_service-0003"
+EXPLAINED_CASE = "minutes-delete-001"
+QUESTION = "how do I cancel a subscription?"
+QUESTION_JA = "返金は誰が承認する？"
+
+
+@click.command()
+def demo() -> None:
+    """Values traces, judges outputs and recalls claims, all samples in English and Japanese; explains one of each.
+
+    \b
+    Examples:
+      scalepan demo
+    """
+    from rich.rule import Rule
+    from rich.text import Text
+
+    start = perf_counter()
+    policy = load_policy()
+    encoder = find_encoder(policy.embed)
+    valuer = TraceValuer(policy, embedder=encoder)
+    show(Rule("What is each trace worth keeping for?"))
+    summary = Summary()
+    explained = None
+    with TRACES.open("rb") as stream:
+        for row in value_stream(stream, TRACES.name, valuer):
+            summary.add(row)
+            if isinstance(row, BadRow):
+                complain(row.error)
+            elif row.trace.id == EXPLAINED:
+                explained = row
+    show(*summary_view(summary))
+    show(f"{summary.bad} bad rows were reported and skipped", "")
+    if explained is not None:
+        show(Rule("And why? One of them in full"), *explanation(explained), "")
+    show(Rule("Is the output right? Golden cases against outputs"))
+    _judge_outputs(policy)
+    show(Rule("What should it recall now? A few claims, one question"))
+    _recall(policy)
+    name = encoder.model_id if encoder else "none ('scalepan doctor' shows how to add one)"
+    show(Text(f"done in {perf_counter() - start:.1f} s, encoder: {name}", "dim"))
+
+
+def _recall(policy: Policy) -> None:
+    from scalepan.cli.memory import recall_view
+    from scalepan.memory import Memory
+
+    with TemporaryDirectory() as folder, Memory(Path(folder) / "demo.duckdb", policy=policy) as memory:
+        with CLAIMS.open("rb") as file:
+            added = memory.import_(map(msgspec.json.decode, file))
+        cut = sum(sum(one.redacted.values()) for one in added)
+        show(f"{len(added)} claims remembered; {cut} pieces of personal data were cut before they were kept", "")
+        found = memory.search(QUESTION, k=4)
+        show(f"scalepan memory search {QUESTION!r}", *recall_view(found), "")
+        show(*recall_view(memory.search(QUESTION_JA, k=1), explain=True), "")
+
+
+def _judge_outputs(policy: Policy) -> None:
+    from scalepan.cli import _eval_views as views
+
+    evaluator = Evaluator("strict", policy)
+    summary = RunSummary()
+    lines: list[Any] = []
+    with closing(OutputFile(OUTPUTS)) as outputs:
+        for case, output, result in evaluator.run(CaseFile(CASES, policy.evals), outputs.get):
+            diagnosis = None if result.passed else diagnose(case, output, result, policy.evals)
+            summary.add(result, diagnosis)
+            if case.id == EXPLAINED_CASE and diagnosis is not None:
+                lines = views.explanation(case, output, result, diagnosis)
+    show(*views.summary_view(summary), "", *lines, "")

@@ -1,0 +1,165 @@
+"""scalepan memory add, export, import: claims in and out, one or a file of them."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from scalepan.cli._common import complain, json_option, open_input, progress, show_json
+from scalepan.cli._memory import json_rows, opened
+from scalepan.errors import InputError
+from scalepan.memory import Memory
+from scalepan.memory.model import KINDS
+from scalepan.policy.boundary import CLASSES, SCOPES
+
+SHOWN_BAD_ROWS = 20
+ADDED_AT_ONCE = 500
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("--file", "file", metavar="FILE", help="Many claims: JSON lines with a 'text' each, or - for stdin.")
+@click.option("--kind", type=click.Choice(KINDS), default="fact", show_default=True)
+@click.option("--scope", type=click.Choice(SCOPES), default="project", show_default=True)
+@click.option("--class", "boundary_class", type=click.Choice(CLASSES), default="internal", show_default=True)
+@click.option("--entity", "entities", multiple=True, metavar="[TYPE:]NAME", help="What it is about: Artifact:billing-api.")
+@click.option("--source", help="Where it comes from: a URL or a file.")
+@click.option("--confidence", type=float, help="How certain it is, 0 to 1.")
+@click.option("--strict", is_flag=True, help="With --file: stop at the first bad row instead of skipping it.")
+@json_option
+def add(
+    text: str | None,
+    file: str | None,
+    kind: str,
+    scope: str,
+    boundary_class: str,
+    entities: tuple[str, ...],
+    source: str | None,
+    confidence: float | None,
+    strict: bool,
+    as_json: bool,
+    **who: Any,
+) -> None:
+    """Remember TEXT, or the claims of a file. Secrets and personal data are cut first; what is known is not kept twice.
+
+    \b
+    Examples:
+      scalepan memory add "The staging database is reset every Monday"
+      scalepan memory add "Aoi prefers short answers" --kind preference --scope principle --entity Actor:Aoi
+      scalepan memory add --file notes.jsonl
+      some-program | scalepan memory add --file -
+    """
+    if (text is None) == (file is None):
+        raise InputError("give either TEXT or --file")
+    with opened(who) as opened_memory:
+        if text is not None:
+            claim: dict[str, Any] = {"text": text, "kind": kind, "scope": scope, "boundary_class": boundary_class}
+            claim["entities"] = [_entity(entity) for entity in entities]
+            claim |= {"provenance": {"source": source}} if source else {}
+            claim |= {"confidence": confidence} if confidence is not None else {}
+            (added,) = opened_memory.add_many([claim])
+            _show_added(added, as_json)
+        else:
+            _add_file(
+                opened_memory,
+                file or "-",
+                {"kind": kind, "scope": scope, "boundary_class": boundary_class},
+                strict,
+                as_json,
+            )
+
+
+def _entity(said: str) -> dict[str, str]:
+    type_, colon, name = said.partition(":")
+    return {"type": type_, "name": name} if colon else {"name": said}
+
+
+def _show_added(added: Any, as_json: bool) -> None:
+    if as_json:
+        show_json(added)
+    else:
+        cut = "".join(f", {count} {kind} cut" for kind, count in added.redacted.items())
+        click.echo(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
+
+
+def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool, as_json: bool) -> None:
+    """Remember the claims of a file, a page at a time; bad rows are told and skipped."""
+    counts = {True: 0, False: 0}
+    size = Path(file).stat().st_size if Path(file).is_file() else None
+    with open_input(file) as stream, progress("adding", size) as bar:
+        rows = _good_rows(memory, stream, file, defaults, strict)
+        while page := list(islice(rows, ADDED_AT_ONCE)):
+            for added in memory.add_many(page):
+                counts[added.created] += 1
+                if as_json:
+                    show_json(added)
+            if size is not None:
+                bar.at(stream.tell())
+    if not as_json:
+        click.echo(f"{counts[True]:,} kept, {counts[False]:,} known already")
+    if not any(counts.values()):
+        raise InputError("no good claim in it", file=file)
+
+
+def _good_rows(memory: Memory, stream: Any, file: str, defaults: dict[str, str], strict: bool) -> Iterator[dict[str, Any]]:
+    bad = 0
+    for number, row, error in json_rows(stream, "stdin" if file == "-" else file):
+        if error is None:
+            error = _fault(memory, {**defaults, **row}, file, number)
+        if error is None:
+            yield {**defaults, **row}
+            continue
+        if strict:
+            raise error
+        bad += 1
+        if bad <= SHOWN_BAD_ROWS:
+            complain(error)
+    if bad:
+        complain(f"{bad:,} bad rows skipped")
+
+
+def _fault(memory: Memory, row: dict[str, Any], file: str, number: int) -> InputError | None:
+    from scalepan.memory.memory import new_claim
+
+    try:
+        claim = new_claim(row, number - 1)
+        if claim.scope == "session" and memory.who.session is None:
+            raise InputError("a session claim needs --session", path="scope")
+    except InputError as error:
+        return error.at(file="stdin" if file == "-" else file, line=number)
+    return None
+
+
+@click.command("export")
+@click.argument("file", default="-", type=click.Path(allow_dash=True))
+def export(file: str, **who: Any) -> None:
+    """Write every claim of the project as JSON lines, to FILE or standard output.
+
+    \b
+    Examples:
+      scalepan memory export notes.jsonl
+    """
+    count = 0
+    with opened(who) as opened_memory, click.open_file(file, "wb") as out:
+        for claim in opened_memory.export():
+            out.write(msgspec.json.encode(claim) + b"\n")
+            count += 1
+    complain(f"{count:,} claims written{'' if file == '-' else f' to {file}'}")
+
+
+@click.command("import")
+@click.argument("file")
+@click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
+@json_option
+def import_(file: str, strict: bool, as_json: bool, **who: Any) -> None:
+    """Take in claims that were exported, ids and times included.
+
+    \b
+    Examples:
+      scalepan memory import notes.jsonl --project other
+    """
+    with opened(who) as opened_memory:
+        _add_file(opened_memory, file, {}, strict, as_json)

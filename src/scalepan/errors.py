@@ -1,0 +1,190 @@
+"""What can go wrong, each said in one line: what, which one, its value, what is legal, what to do.
+
+ScalepanError
+├── InputError          something given to Scalepan does not fit: file, line, id, path, problem
+│   └── PolicyError     the same, in a policy
+├── MissingExtraError   an optional package is not installed; names the command that adds it
+├── EncoderError        a text encoder was named and cannot be used
+└── StoreError          the store cannot be opened, reached, read or written
+    ├── NotFoundError   what was named is not there, or not for this caller
+    ├── ConflictError   it does not go with what is there
+    ├── BoundaryError   the policy forbids it
+    └── TookTooLongError  a time limit passed
+
+Each has a code, which is what other programs get to see (NOTES.md, "Envelope").
+"""
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+
+class ScalepanError(Exception):
+    """Every error that Scalepan raises on purpose."""
+
+    code = "INTERNAL"
+
+
+class InputError(ScalepanError):
+    """A value that does not fit, and where it stands.
+
+    >>> print(InputError("1.7 is not between 0 and 1", file="a.jsonl", line=17, id="kp:trace:42", path="outcome"))
+    a.jsonl:17: trace kp:trace:42: outcome: 1.7 is not between 0 and 1
+    """
+
+    code = "VALIDATION_ERROR"
+    noun = "trace"
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        id: str | None = None,  # noqa: A002 - the user's word for it
+        path: str = "",
+        more: Sequence[str] = (),
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.file = file
+        self.line = line
+        self.id = id
+        self.path = path
+        self.more = tuple(more)
+        """Further problems of the same thing, each as one line."""
+
+    def at(self, *, file: str | None = None, line: int | None = None) -> "InputError":
+        """The same error, now knowing the place that only the reader knows."""
+        self.file = file if file is not None else self.file
+        self.line = line if line is not None else self.line
+        return self
+
+    @property
+    def lines(self) -> list[str]:
+        """Every problem, one a line; the first with its place."""
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"line {self.line}"
+        who = f"{self.noun} {shorten(self.id)}" if self.id else ""
+        return [": ".join(part for part in (place, who, self.path, self.problem) if part), *self.more]
+
+    def __str__(self) -> str:
+        return f"{self.lines[0]} (and {len(self.more)} more)" if self.more else self.lines[0]
+
+
+class PolicyError(InputError):
+    """A policy that does not fit."""
+
+    code = "POLICY_INVALID"
+
+
+class MissingExtraError(ScalepanError):
+    """An optional package is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional part: pip install 'scalepan[{extra}]'")
+
+
+class EncoderError(ScalepanError):
+    """A text encoder was named and cannot be used."""
+
+
+class StoreError(ScalepanError):
+    """The store cannot be opened, reached, read or written."""
+
+
+class NotFoundError(StoreError):
+    """What was named is not there, or not for this caller."""
+
+    code = "NOT_FOUND"
+
+
+class ConflictError(StoreError):
+    """It does not go with what is there."""
+
+    code = "CONFLICT"
+
+
+class BoundaryError(StoreError):
+    """The policy forbids it."""
+
+    code = "BOUNDARY_DENIED"
+
+
+class TookTooLongError(StoreError):
+    """A time limit passed."""
+
+    code = "TIMEOUT"
+
+
+def printable(text: str) -> str:
+    """Text that does nothing to a terminal: line breaks, escapes and lone surrogates are written out.
+
+    >>> printable("red \\x1b[31m")
+    'red \\\\x1b[31m'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def own_words(value: object, show: Callable[[object], str] = repr) -> str:
+    """What a value says of itself; the name of its type where that breaks, so that no caller breaks with it."""
+    try:
+        return show(value)
+    except Exception:
+        return type(value).__name__
+
+
+def named(error: BaseException) -> str:
+    """An exception in one line.
+
+    >>> named(KeyError("order 17"))
+    "KeyError: 'order 17'"
+    """
+    name, said = type(error).__name__, shorten(own_words(error, str), 200)
+    return name if said in ("", name) else f"{name}: {said}"
+
+
+def shorten(value: object, limit: int = 60) -> str:
+    """A value as an error shows it: whole if short, never a screenful, never a line break.
+
+    >>> shorten("a" * 100, limit=10)
+    'aaaaaaaaa…'
+    """
+    text = value if isinstance(value, str) else own_words(value)
+    text = printable(text[: limit + 1])
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def quoted(value: object) -> str:
+    """A value in an error message: text in quotes, numbers bare, long ones cut.
+
+    >>> quoted("toolcall"), quoted(1.7), quoted(None), quoted(True)
+    ("'toolcall'", '1.7', 'null', 'true')
+    """
+    match value:
+        case str():
+            return f"'{shorten(value)}'"
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "an object"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return shorten(value)
+
+
+def did_you_mean(word: str, legal: Sequence[str]) -> str:
+    """`; did you mean 'alpha'?`, or what is legal where nothing is near.
+
+    >>> did_you_mean("aplha", ["alpha", "k_txt"])
+    "; did you mean 'alpha'?"
+    >>> did_you_mean("zzz", ["alpha", "k_txt"])
+    '; known: alpha, k_txt'
+    """
+    near = get_close_matches(word, legal, n=1)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    return f"; known: {', '.join(legal)}" if legal else ""

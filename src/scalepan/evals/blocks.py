@@ -1,0 +1,119 @@
+"""The document that an agent edits: pages, nested blocks, runs of text, and the operations on them (NOTES, "Evals")."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from scalepan.check import in_order
+
+# Documents are trees: none of these can be part of a cycle, so the garbage collector need not look (gc=False).
+
+OperationType = Literal["insert", "replace", "delete"]
+Position = Literal["before", "after"]
+
+
+class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A run of text. `styles` is whatever the editor keeps there; no scorer looks at it."""
+
+    type: str = "text"
+    text: str = ""
+    styles: Any = None
+
+
+class Block(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A paragraph, a heading, a list item: its own text, and the blocks inside it. `props` is the editor's."""
+
+    id: str
+    type: str = "paragraph"
+    content: list[Run] | str = msgspec.field(default_factory=list)
+    children: list["Block"] = msgspec.field(default_factory=list)
+    props: Any = None
+
+    @property
+    def text(self) -> str:
+        """The block's own text, without its children's."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join([run.text for run in self.content])
+
+
+class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """A document."""
+
+    id: str
+    title: str = ""
+    version: int | str | None = None
+    blocks: list[Block] = msgspec.field(default_factory=list)
+
+    def walk(self) -> Iterator[Block]:
+        """Every block in reading order, children behind their parent."""
+        waiting = self.blocks[::-1]
+        while waiting:
+            block = waiting.pop()
+            yield block
+            if block.children:
+                waiting.extend(block.children[::-1])
+
+    @property
+    def text(self) -> str:
+        """What patterns are searched in: every block's text, joined by newlines."""
+        return "\n".join([block.text for block in self.walk()])
+
+
+class Operation(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """One edit. A golden case says what content it expects by patterns or exactly; an output brings the content."""
+
+    type: Annotated[OperationType, in_order(OperationType)]
+    target_block_id: str | None = None
+    target_index: Annotated[int, Meta(ge=0)] | None = None
+    position: Annotated[Position, in_order(Position)] | None = None
+    block_type: str | None = None
+    content: str | list[Any] | dict[str, Any] | None = None
+    expected_content_patterns: list[str] | None = None
+
+
+class PageOperations(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, gc=False):
+    """The edits of one page."""
+
+    page_id: str
+    operations: list[Operation]
+
+
+def content_blocks(operation: Operation, new_id: str) -> list[Block]:
+    """What an operation brings: text, runs, a block or several, as blocks. Raises ValidationError if it is none."""
+    content = operation.content
+    type_ = operation.block_type or "paragraph"
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return [Block(new_id, type_, content)]
+    if isinstance(content, dict):
+        content = [content]
+    if all(isinstance(item, dict) and _is_run(item) for item in content):
+        return [Block(new_id, type_, msgspec.convert(content, list[Run]))] if content else []
+    return msgspec.convert(_with_ids(content, new_id), list[Block])
+
+
+def _is_run(item: dict[str, Any]) -> bool:
+    return "text" in item and item.keys() <= {"type", "text", "styles"}
+
+
+def _with_ids(blocks: Any, prefix: str) -> Any:
+    """New blocks need no ids, at any depth; those that have none get one."""
+    if not isinstance(blocks, list):
+        return blocks
+    named = []
+    for number, block in enumerate(blocks):
+        id_ = f"{prefix}.{number}"
+        if isinstance(block, dict):
+            block = {"id": id_, **block, "children": _with_ids(block.get("children", []), id_)}
+        named.append(block)
+    return named
+
+
+def content_text(operation: Operation) -> str:
+    """The text that an operation brings, blocks joined by newlines."""
+    blocks = content_blocks(operation, "new")
+    return Page("", blocks=blocks).text

@@ -1,0 +1,204 @@
+"""What broke? The spec's flow as code: from low scores to causes, each with its evidence and its place."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from difflib import unified_diff
+from typing import NamedTuple
+
+import msgspec
+
+from scalepan.evals.blocks import Operation, Page
+from scalepan.evals.cases import Case, Output
+from scalepan.evals.context import Evidence, Where
+from scalepan.evals.lint import lint
+from scalepan.evals.patterns import near_miss
+from scalepan.evals.registry import bind
+from scalepan.evals.result import ScorerResult
+from scalepan.evals.run import CaseResult
+from scalepan.evals.scorers import anti_hallucination, content_quality, operation_accuracy, target_block_precision
+from scalepan.policy.evals import Evals
+
+KEYS = {
+    operation_accuracy.NAME: "operation_accuracy_low",
+    target_block_precision.NAME: "target_precision_low",
+    content_quality.NAME: "content_quality_low",
+    anti_hallucination.NAME: "anti_hallucination_failed",
+}
+CAUSES = {
+    "type mismatch": "wrong type",
+    "target mismatch": "wrong target",
+    "position mismatch": "wrong position",
+    "missing": "missing",
+}
+# Which failure of the agent a cause points to (NOTES, "Evals").
+MODES = {
+    "wrong type": "misread instruction",
+    "wrong target": "misread instruction",
+    "wrong position": "misread instruction",
+    "extra": "misread instruction",
+    "missing": "partial processing",
+    "target missed": "partial processing",
+    "pattern nearly matched": "pattern too strict, or content slightly off",
+    "pattern not found": "content not as asked",
+    "invented block": "hallucination",
+    "block lost": "hallucination",
+    "untouched block changed": "hallucination",
+    "not judged": "",
+    "score too low": "",
+}
+
+
+NEAR_MISSES, NEAR_MISS_MS = 5, 100.0
+"""How many missed patterns of a case are looked at more closely, and for how long each: it is only a hint."""
+
+
+class Cause(NamedTuple):
+    """One thing that broke: the spec's key, the cause, its evidence, where in the document, and the failure mode."""
+
+    case_id: str
+    key: str
+    cause: str
+    evidence: str
+    where: Where = ""
+    diff: str = ""
+    in_long_document: bool = False
+
+    @property
+    def mode(self) -> str:
+        """Which known failure of agents this points to."""
+        if self.cause == "pattern not found" and self.in_long_document and self.where in ("middle", "end"):
+            return "context loss in a long document"
+        return MODES[self.cause]
+
+
+class Diagnosis(NamedTuple):
+    """Why a case failed, and what may be wrong with the golden case itself."""
+
+    causes: list[Cause]
+    golden_faults: list[str]
+
+
+def diagnose(case: Case, output: Output, result: CaseResult, policy: Evals) -> Diagnosis:
+    """Every cause behind the scorers that did not pass."""
+    evidence = Evidence(case.pages, output)
+    causes: list[Cause] = []
+    for one in result.results:
+        if one.passed is False:
+            causes += _causes(case, one, evidence, policy)
+    bound = bind(case.scorers, policy) if case.scorers is not None else []
+    faults = [f"{finding.path}: {finding.message}" for finding in lint(case, bound, policy)]
+    return Diagnosis(causes, faults)
+
+
+def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals) -> Iterator[Cause]:
+    key = KEYS.get(result.type, f"{result.type.replace('-', '_')}_low")
+    details = result.details
+    if result.status == "failed":
+        yield Cause(case.id, key, "not judged", result.reason)
+    elif isinstance(details, operation_accuracy.Details):
+        yield from _operation_causes(case, key, details, evidence)
+    elif isinstance(details, target_block_precision.Details):
+        yield from _target_causes(case, key, details, evidence)
+    elif isinstance(details, content_quality.Details):
+        yield from _content_causes(case, key, details, evidence, policy)
+    elif isinstance(details, anti_hallucination.Details):
+        yield from _hallucination_causes(case, key, details, evidence)
+    else:
+        yield Cause(case.id, key, "score too low", f"{result.type} is {result.score:.3f}, below {result.threshold:g}")
+
+
+def _operation_causes(case: Case, key: str, details: operation_accuracy.Details, evidence: Evidence) -> Iterator[Cause]:
+    for miss in details.unmatched_operations:
+        done = f", done: {_said(miss.actual)}" if miss.actual else ""
+        where = _where(miss.page_id, miss.expected, evidence)
+        said = f"page '{miss.page_id}': expected {_said(miss.expected)}{done}"
+        yield Cause(case.id, key, CAUSES[miss.reason], said, where)
+    for extra in details.extra_operations:
+        where = _where(extra.page_id, extra.actual, evidence)
+        yield Cause(case.id, key, "extra", f"page '{extra.page_id}': {_said(extra.actual)} was not asked for", where)
+
+
+def _target_causes(case: Case, key: str, details: target_block_precision.Details, evidence: Evidence) -> Iterator[Cause]:
+    for miss in details.incorrect_targets:
+        wanted = Operation(
+            type="replace",
+            target_block_id=miss.expected.target_block_id,
+            target_index=miss.expected.target_index,
+        )
+        got = f", hit {_target(miss.actual)}" if miss.actual else ", nothing hit"
+        said = f"page '{miss.page_id}': expected {_target(miss.expected)}{got}"
+        yield Cause(case.id, key, "target missed", said, _where(miss.page_id, wanted, evidence))
+
+
+def _content_causes(
+    case: Case, key: str, details: content_quality.Details, evidence: Evidence, policy: Evals
+) -> Iterator[Cause]:
+    limits = msgspec.structs.replace(
+        policy.patterns,
+        ignore_case=details.ignore_case,
+        timeout_ms=min(policy.patterns.timeout_ms, NEAR_MISS_MS),
+    )
+    long = {page.id for page in case.pages if sum(1 for _ in page.walk()) >= policy.long_document}
+    for number, missed in enumerate(details.missed_patterns):
+        where = _where(missed.page_id, missed.operation, evidence)
+        said = f"page '{missed.page_id}': '{missed.pattern}'"
+        near = None
+        if number < NEAR_MISSES and not missed.exact:
+            near = near_miss(missed.pattern, evidence.texts.get(missed.page_id, ""), limits)
+        if near is None:
+            is_long = missed.page_id in long
+            yield Cause(case.id, key, "pattern not found", said, where, in_long_document=is_long)
+        else:
+            said += f" nearly matches '{near.text}' at {near.start}, {near.errors} off"
+            yield Cause(case.id, key, "pattern nearly matched", said, where)
+
+
+def _hallucination_causes(case: Case, key: str, details: anti_hallucination.Details, evidence: Evidence) -> Iterator[Cause]:
+    groups = [
+        ("invented block", details.new_blocks),
+        ("block lost", details.deleted_blocks),
+        ("untouched block changed", details.changed_blocks),
+    ]
+    for cause, changes in groups:
+        for change in changes:
+            named = Operation(type="replace", target_block_id=change.block_id)
+            where = _where(change.page_id, named, evidence)
+            said = f"page '{change.page_id}', block '{change.block_id}'"
+            yield Cause(case.id, key, cause, said, where, text_diff(change.before or "", change.after or ""))
+
+
+def text_diff(before: str, after: str, name: str = "") -> str:
+    """What changed, line by line, as `diff -u` shows it."""
+    lines = unified_diff(before.splitlines(), after.splitlines(), f"{name} before", f"{name} after", lineterm="", n=2)
+    return "\n".join(list(lines)[2:])
+
+
+def page_diff(before: Page, after: Page) -> str:
+    """What became of a page, block by block."""
+    return text_diff(before.text, after.text)
+
+
+def _where(page_id: str, operation: Operation, evidence: Evidence) -> Where:
+    """In which third of its page an operation's target stands; of the page afterwards, if the block is new."""
+    thirds = evidence.thirds.get(page_id, {})
+    return thirds.get(evidence.target(page_id, operation), "")
+
+
+def _said(operation: Operation) -> str:
+    position = f" {operation.position}" if operation.type == "insert" and operation.position else ""
+    return f"{operation.type}{position} {_target(operation)}"
+
+
+def _target(target: Operation | target_block_precision.Target) -> str:
+    if target.target_block_id is not None:
+        return f"'{target.target_block_id}'"
+    return f"index {target.target_index}" if target.target_index is not None else "nothing"
+
+
+def grouped(causes: Sequence[Cause]) -> list[tuple[str, str, int, list[str]]]:
+    """Causes with the place where they happen, most frequent first: cause, where, how often, in which cases."""
+    counts = Counter((cause.cause, cause.where) for cause in causes)
+    return [
+        (cause, where, count, list(dict.fromkeys(c.case_id for c in causes if (c.cause, c.where) == (cause, where))))
+        for (cause, where), count in counts.most_common()
+    ]

@@ -1,0 +1,148 @@
+"""What in a golden case can never fail, or never pass, or contradicts itself?"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scalepan.errors import InputError, quoted
+from scalepan.evals.blocks import Operation, Page
+from scalepan.evals.cases import Case
+from scalepan.evals.patterns import PatternTimeoutError, check_pattern, found, plain_words
+from scalepan.evals.registry import Bound
+from scalepan.policy.evals import Evals
+
+FREE_TEXT = {"exact", "contains", "regex", "json-equal", "levenshtein", "numeric", "embedding-similarity"}
+
+
+class Finding(NamedTuple):
+    """One fault of a golden case: where, what kind, and in words."""
+
+    case_id: str
+    path: str
+    kind: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"case {self.case_id}: {self.path}: {self.message}"
+
+
+def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
+    """Every fault of one case and of the scorers that judge it."""
+    found_ = [
+        *_scorer_faults(bound),
+        *_page_faults(case),
+        *_operation_faults(case, policy),
+        *_free_text_faults(case, bound),
+        *_count_faults(case),
+    ]
+    return [Finding(case.id, *fault) for fault in found_]
+
+
+_Fault = tuple[str, str, str]
+
+
+def _scorer_faults(bound: list[Bound]) -> Iterator[_Fault]:
+    for index, one in enumerate(bound):
+        if one.threshold == 0.0:
+            yield f"scorers[{index}].threshold", "never-fails", f"{one.type} passes from 0 on, so it cannot fail"
+    if bound and not any(one.weight for one in bound):
+        yield "scorers", "no-average", "every weight is 0, so there is no average"
+
+
+def _page_faults(case: Case) -> Iterator[_Fault]:
+    for id_, count in Counter(page.id for page in case.pages).items():
+        if count > 1:
+            yield "pages", "duplicate-id", f"page id {quoted(id_)} stands {count} times"
+    for index, page in enumerate(case.pages):
+        for id_, count in Counter(block.id for block in page.walk()).items():
+            if count > 1:
+                yield f"pages[{index}]", "duplicate-id", f"block id {quoted(id_)} stands {count} times"
+
+
+def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
+    pages = {page.id: _Looked(page) for page in case.pages}
+    for i, group in enumerate(case.expected.operations):
+        page = pages.get(group.page_id)
+        path = f"expected.operations[{i}]"
+        if page is None:
+            yield f"{path}.pageId", "never-passes", f"{quoted(group.page_id)} is not a page of this case"
+        for j, operation in enumerate(group.operations):
+            here = f"{path}.operations[{j}]"
+            if page is not None:
+                yield from _target_faults(operation, page, here)
+            for k, pattern in enumerate(operation.expected_content_patterns or ()):
+                yield from _pattern_faults(pattern, page, f"{here}.expectedContentPatterns[{k}]", policy)
+
+
+class _Looked:
+    """A page, and what is asked of it for every operation."""
+
+    def __init__(self, page: Page) -> None:
+        self.id = page.id
+        self.blocks = page.blocks
+        self.ids = {block.id for block in page.walk()}
+        self.text = page.text
+
+
+def _target_faults(operation: Operation, page: _Looked, path: str) -> Iterator[_Fault]:
+    id_, index = operation.target_block_id, operation.target_index
+    if id_ is None and index is None:
+        if page.blocks or operation.type != "insert":
+            yield path, "never-passes", "has neither targetBlockId nor targetIndex"
+        return
+    if id_ is not None and id_ not in page.ids:
+        yield f"{path}.targetBlockId", "never-passes", f"{quoted(id_)} is not a block of page {quoted(page.id)}"
+    if index is not None and index >= len(page.blocks):
+        yield f"{path}.targetIndex", "never-passes", f"{index} is past the {len(page.blocks)} blocks of the page"
+    elif id_ in page.ids and index is not None and page.blocks[index].id != id_:
+        message = f"{quoted(id_)} is not the block at {index}, which is {quoted(page.blocks[index].id)}"
+        yield path, "id-and-index-disagree", message
+
+
+def _pattern_faults(pattern: str, page: _Looked | None, path: str, policy: Evals) -> Iterator[_Fault]:
+    try:
+        if found(pattern, "", policy.patterns):
+            yield path, "never-fails", f"{quoted(pattern)} matches the empty text"
+        elif page is not None and found(pattern, page.text, policy.patterns):
+            yield path, "never-fails", f"{quoted(pattern)} matches the page before it is edited"
+    except PatternTimeoutError as error:
+        yield path, "slow-pattern", str(error)
+    except InputError as error:
+        yield path, "never-passes", error.problem
+    if _is_whole_text(pattern):
+        yield path, "full-match-only", f"{quoted(pattern)} asks for the whole page, word for word; search for a part"
+
+
+def _is_whole_text(pattern: str) -> bool:
+    """Whether a pattern is one text between `^` and `$`, and nothing else will do."""
+    if not pattern.startswith("^") or not pattern.endswith("$") or pattern.endswith(r"\$"):
+        return False
+    choices = plain_words(pattern[1:-1])
+    return choices is not None and len(choices) == 1 and len(choices[0]) == 1
+
+
+def _free_text_faults(case: Case, bound: list[Bound]) -> Iterator[_Fault]:
+    used = {one.type for one in bound} & FREE_TEXT
+    wanted = case.expected.output
+    if used and wanted is None:
+        yield "expected.output", "never-passes", f"is missing, and {', '.join(sorted(used))} needs it"
+    if "contains" in used and wanted is not None and not [text for text in _listed(wanted) if text != ""]:
+        yield "expected.output", "never-fails", "an empty text is in every output"
+    for pattern in _listed(wanted) if "regex" in used else ():
+        if isinstance(pattern, str):
+            try:
+                check_pattern(pattern)
+            except InputError as error:
+                yield "expected.output", "never-passes", error.problem
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _count_faults(case: Case) -> Iterator[_Fault]:
+    stated = case.expected.total_success_count
+    pages = len({group.page_id for group in case.expected.operations if group.operations})
+    if stated is not None and stated != pages:
+        message = f"{stated} pages are said to succeed, and {pages} have expected operations"
+        yield "expected.totalSuccessCount", "count-disagrees", message

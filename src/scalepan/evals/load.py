@@ -1,0 +1,238 @@
+"""Golden cases and outputs from files: everything is checked before anything runs, and every problem is reported."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scalepan.check import Problem, problems
+from scalepan.errors import InputError, quoted
+from scalepan.evals.cases import Case, Output
+from scalepan.evals.patterns import check_pattern
+from scalepan.evals.registry import scorer_faults
+from scalepan.policy.evals import Evals
+from scalepan.yamlfile import Lines, read_yaml
+
+_CASE = msgspec.json.Decoder(Case)
+_OUTPUT = msgspec.json.Decoder(Output)
+SHOWN_PROBLEMS = 100
+
+
+class CaseError(InputError):
+    """Golden cases or outputs that do not fit."""
+
+    noun = "case"
+
+
+class CaseFile:
+    """A checked file of golden cases. A JSONL file is read again case by case, so that its size does not matter."""
+
+    def __init__(self, path: Path, policy: Evals) -> None:
+        self.path = path
+        self.policy = policy
+        self._yaml: list[Case] | None = None
+        self.count = 0
+        is_jsonl = path.suffix.lower() in (".jsonl", ".ndjson")
+        faults = list(self._check_jsonl() if is_jsonl else self._check_yaml())
+        if faults:
+            raise together(faults)
+        if not self.count:
+            raise CaseError("has no case", file=str(path))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __iter__(self) -> Iterator[Case]:
+        if self._yaml is not None:
+            yield from self._yaml
+            return
+        for line in _lines(self.path):
+            yield _CASE.decode(line.data)
+
+    def _check_jsonl(self) -> Iterator[CaseError]:
+        seen: dict[str, int] = {}
+        for line in _lines(self.path):
+            self.count += 1
+            case, faults = _decoded(line.data, _CASE, Case, self.policy)
+            if case is not None:
+                faults = _case_faults(case, self.policy)
+                if case.id in seen:
+                    faults.append(Problem("id", f"{quoted(case.id)} stands on line {seen[case.id]} too"))
+                seen.setdefault(case.id, line.number)
+            for fault in faults:
+                yield CaseError(fault.message, file=str(self.path), line=line.number, id=_id(case), path=fault.path)
+
+    def _check_yaml(self) -> Iterator[CaseError]:
+        try:
+            data = read_yaml(self.path)
+        except InputError as error:
+            yield CaseError(error.problem, file=error.file, line=error.line)
+            return
+        if not isinstance(data, list):
+            yield CaseError("is not a list of cases", file=str(self.path))
+            return
+        self._yaml = []
+        self.count = len(data)
+        seen: set[str] = set()
+        lines = Lines(self.path)
+        for number, raw in enumerate(data):
+            case, faults = _converted(raw, Case, self.policy)
+            if case is not None:
+                self._yaml.append(case)
+                faults = _case_faults(case, self.policy)
+                if case.id in seen:
+                    faults.append(Problem("id", f"{quoted(case.id)} stands twice"))
+                seen.add(case.id)
+            name = _id(case) or (raw.get("id") if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None)
+            for fault in faults:
+                line = lines.of(number, fault.path)
+                yield CaseError(fault.message, file=str(self.path), line=line, id=name, path=fault.path)
+
+
+class OutputFile:
+    """A checked JSONL file of actual outputs. Only where each one stands is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._at: dict[str, int] = {}
+        faults = list(self._check())
+        if faults:
+            raise together(faults)
+        self._file = path.open("rb")
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    def __contains__(self, case_id: str) -> bool:
+        return case_id in self._at
+
+    def ids(self) -> Iterable[str]:
+        """The cases that have an output."""
+        return self._at.keys()
+
+    def get(self, case: Case) -> Output:
+        """The output of a case; one that says that there is none, where there is none."""
+        if case.id not in self._at:
+            return Output(id=case.id, error=f"no output for this case in {self.path}")
+        self._file.seek(self._at[case.id])
+        return _OUTPUT.decode(self._file.readline())
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _check(self) -> Iterator[CaseError]:
+        for line in _lines(self.path):
+            output, faults = _decoded(line.data, _OUTPUT, Output)
+            if output is not None:
+                if not output.id:
+                    faults = [*faults, Problem("id", "is missing")]
+                elif output.id in self._at:
+                    faults = [*faults, Problem("id", f"{quoted(output.id)} has an output already")]
+                self._at.setdefault(output.id, line.offset)
+            for fault in faults:
+                yield CaseError(fault.message, file=str(self.path), line=line.number, id=_id(output), path=fault.path)
+
+
+def together(faults: list[CaseError]) -> CaseError:
+    """One error that has them all: the first, and the others line by line behind it."""
+    first, *others = faults
+    more = [other.lines[0] for other in others[:SHOWN_PROBLEMS]]
+    if len(others) > SHOWN_PROBLEMS:
+        more.append(f"and {len(others) - SHOWN_PROBLEMS:,} more")
+    return CaseError(first.problem, file=first.file, line=first.line, id=first.id, path=first.path, more=more)
+
+
+class _Line(NamedTuple):
+    number: int
+    offset: int
+    data: bytes
+
+
+def _lines(path: Path) -> Iterator[_Line]:
+    """The lines of a file that are not blank, and where each begins."""
+    try:
+        with path.open("rb") as file:
+            offset = 0
+            for number, data in enumerate(file, 1):
+                content = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
+                if content.strip():
+                    yield _Line(number, offset + len(data) - len(content), content)
+                offset += len(data)
+    except OSError as error:
+        raise CaseError(f"cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None = None) -> tuple[Any, list[Problem]]:
+    """What a line holds, or what is wrong with it."""
+    try:
+        return decoder.decode(data), []
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass
+    try:
+        raw = msgspec.json.decode(data)
+    except UnicodeError:
+        return None, [Problem("", "is not UTF-8 text")]
+    except RecursionError:
+        return None, [Problem("", "is nested too deeply")]
+    except msgspec.DecodeError as error:
+        return None, [Problem("", f"is not JSON: {error}")]
+    return _converted(raw, type_, policy)
+
+
+def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, list[Problem]]:
+    try:
+        return msgspec.convert(raw, type_), []
+    except (msgspec.ValidationError, UnicodeError):
+        # What types do not say is looked at too: every problem is to be reported, not those of one kind.
+        return None, [*problems(raw, type_), *(_case_faults(raw, policy) if policy is not None else [])]
+    except RecursionError:
+        return None, [Problem("", "is nested too deeply")]
+
+
+def _case_faults(case: Any, policy: Evals) -> list[Problem]:
+    """What types cannot say, of a case or of raw data that may be none: positions, patterns, scorers."""
+    faults = []
+    for i, j, type_, position, patterns in _asked(case) if isinstance(case, Case) else _asked_raw(case):
+        if type_ == "insert" and position is None:
+            path = f"expected.operations[{i}].operations[{j}].position"
+            faults.append(Problem(path, "is missing; an insert is before or after its target"))
+        for number, pattern in enumerate(patterns):
+            try:
+                check_pattern(pattern)
+            except InputError as error:
+                path = f"expected.operations[{i}].operations[{j}].expectedContentPatterns[{number}]"
+                faults.append(Problem(path, error.problem))
+    scorers = case.scorers if isinstance(case, Case) else case.get("scorers") if isinstance(case, dict) else None
+    if isinstance(scorers, list):
+        faults += [Problem(error.path, error.problem) for error in scorer_faults(scorers, policy)]
+    return faults
+
+
+_Asked = tuple[int, int, Any, Any, list[str]]
+
+
+def _asked(case: Case) -> Iterator[_Asked]:
+    """Of every expected operation: where it stands, its type, position and patterns."""
+    for i, group in enumerate(case.expected.operations):
+        for j, one in enumerate(group.operations):
+            yield i, j, one.type, one.position, one.expected_content_patterns or []
+
+
+def _asked_raw(raw: Any) -> Iterator[_Asked]:
+    """The same of data that does not fit: whatever can be recognized."""
+    expected = raw.get("expected") if isinstance(raw, dict) else None
+    for i, group in enumerate(_list(expected.get("operations") if isinstance(expected, dict) else None)):
+        for j, one in enumerate(_list(group.get("operations") if isinstance(group, dict) else None)):
+            if isinstance(one, dict):
+                patterns = [text for text in _list(one.get("expectedContentPatterns")) if isinstance(text, str)]
+                yield i, j, one.get("type"), one.get("position"), patterns
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _id(thing: Case | Output | None) -> str | None:
+    return thing.id or None if thing is not None else None

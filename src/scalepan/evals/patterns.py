@@ -1,0 +1,175 @@
+"""Regular expressions over page content: searched, within a time limit, and, where they miss, how near they came."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from scalepan.errors import InputError, quoted
+from scalepan.policy.evals import Patterns
+
+if TYPE_CHECKING:
+    import regex
+
+LONGEST_NEAR_MISS = 8
+NEAR_TEXT = 20_000
+"""Where a near miss is looked for: fuzzy search is slow, and what it finds is only a hint."""
+
+
+class PatternTimeoutError(Exception):
+    """A pattern searched for longer than it may."""
+
+
+@lru_cache(maxsize=4096)
+def compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
+    """The pattern, `.` crossing lines; InputError if it is none."""
+    import regex
+
+    flags = regex.DOTALL | (regex.IGNORECASE if ignore_case else 0)
+    try:
+        # It is kept here; the package's own cache would keep it, and search for it, once more.
+        return regex.compile(pattern, flags, cache_pattern=False)
+    except (regex.error, OverflowError, RecursionError) as error:
+        raise InputError(f"{quoted(pattern)} is not a regular expression: {error}") from None
+
+
+# An escaped sign; `.*`; `|`; a group or a class of signs that mean themselves, once; such signs.
+_SIMPLE = re.compile(
+    r"\\(?P<escaped>[^\w\s])"
+    r"|(?P<anything>\.\*\??)"
+    r"|(?P<otherwise>\|)"
+    r"|\((?:\?:)?(?P<group>[^\\^$.?*+{}\[\]()]*)\)(?![?*+{])"
+    r"|\[(?P<signs>[^\\^\]\[\-&|~]+)\](?![?*+{])"
+    r"|(?P<words>[^\\^$.?*+{}\[\]()|]+(?![?*+{]))"
+)
+_SPECIAL = re.compile(r"[\\^$.?*+{}\[\]()]")
+MOST_CHOICES = 32
+_OWN_DIALECT = re.compile(r"\[\^?\[|--|&&|~~|\|\||\{(?!\d+,?\d*\})")
+"""What the engine reads differently than the standard library does: sets within sets, and errors in braces."""
+_ATOM = r"(?:\\[^\w\s]|\\[dDnt]|\[\^?(?:[^\\\]\[^]|\\[^\w\s]|\\[dDnt])+\]|[^\\^$?*+{}\[\]()|])"
+_TOKENS = rf"(?:{_ATOM}|[\^$])*"
+_QUICK = re.compile(rf"{_TOKENS}(?:{_ATOM}[*+]\??{_TOKENS})?")
+"""Signs, sets, and one repeat of a single sign at most: without choices, nothing can be tried in many ways."""
+QUICK_TEXT = 4096
+"""How long a text may be for it: one repeat takes the square of that at worst, some ten milliseconds."""
+
+
+@lru_cache(maxsize=4096)
+def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
+    """A pattern of words, `.*` and choices as its alternatives, each the words in their order; None for any other.
+
+    Most patterns of golden cases are like that. Compiling one costs more than a hundred searches for words.
+
+    >>> plain_words("要約|まとめ"), plain_words("[Cc]art.*Cart"), plain_words("a+")
+    ((('要約',), ('まとめ',)), (('Cart', 'Cart'), ('cart', 'Cart')), None)
+    """
+    if _SPECIAL.search(pattern.replace(".*", "")) is None and pattern.count("|") < MOST_CHOICES:
+        return tuple(tuple(choice.split(".*")) for choice in pattern.split("|"))
+    done: list[tuple[str, ...]] = []
+    now: list[tuple[str, ...]] = [("",)]
+    at = 0
+    while at < len(pattern):
+        token = _SIMPLE.match(pattern, at)
+        if token is None:
+            return None
+        found = token.groupdict()
+        if found["otherwise"]:
+            done, now = [*done, *now], [("",)]
+        elif found["anything"]:
+            now = [(*words, "") for words in now]
+        else:
+            now = [(*words[:-1], words[-1] + end) for words in now for end in _endings(found)]
+        if len(done) + len(now) > MOST_CHOICES:
+            return None
+        at = token.end()
+    return (*done, *now)
+
+
+def _endings(found: dict[str, str | None]) -> Sequence[str]:
+    if found["group"] is not None:
+        return found["group"].split("|")
+    return found["signs"] or [found["escaped"] or found["words"] or ""]
+
+
+def _in_order(words: tuple[str, ...], text: str) -> bool:
+    """Whether the words stand in the text one behind the other: what `.*` between them asks for, lines or not."""
+    at = 0
+    for word in words:
+        at = text.find(word, at)
+        if at < 0:
+            return False
+        at += len(word)
+    return True
+
+
+@lru_cache(maxsize=512)
+def quick(pattern: str) -> re.Pattern[str] | None:
+    """The pattern for the standard library's engine, if it cannot search for long; None for any other.
+
+    That engine compiles in a third of the time and searches many times as fast, but knows no time limit.
+
+    >>> quick("[Cc]art.*[^0-9]42") is not None, quick("(a+)+$"), quick("a.*b.*c")
+    (True, None, None)
+    """
+    if not _is_quick(pattern):
+        return None
+    with suppress(re.error):
+        return re.compile(pattern, re.DOTALL)
+    return None
+
+
+def _is_quick(pattern: str) -> bool:
+    return _QUICK.fullmatch(pattern) is not None and _OWN_DIALECT.search(pattern) is None
+
+
+def check_pattern(pattern: str) -> None:
+    """InputError if this is no pattern."""
+    # Only a range can be wrong in what is quick, as in [z-a]; the rest need not be compiled to know that it is right.
+    if plain_words(pattern) is None and ("-" in pattern or not _is_quick(pattern)) and quick(pattern) is None:
+        compiled(pattern, False)
+
+
+def found(pattern: str, text: str, limits: Patterns) -> bool:
+    """Whether the pattern occurs anywhere in the text."""
+    choices = None if limits.ignore_case else plain_words(pattern)
+    if choices is not None:
+        return any(_in_order(choice, text) for choice in choices)
+    standard = quick(pattern) if len(text) <= QUICK_TEXT and not limits.ignore_case else None
+    if standard is not None:
+        return standard.search(text) is not None
+    try:
+        return compiled(pattern, limits.ignore_case).search(text, timeout=limits.timeout_ms / 1000.0) is not None
+    except TimeoutError:
+        raise PatternTimeoutError(f"pattern {quoted(pattern)} took longer than {limits.timeout_ms:g} ms") from None
+
+
+def with_case(limits: Patterns, ignore_case: bool | None) -> Patterns:
+    """The limits with a scorer's own word on case, if it has one."""
+    return limits if ignore_case is None else msgspec.structs.replace(limits, ignore_case=ignore_case)
+
+
+class NearMiss(NamedTuple):
+    """Where a pattern nearly matched: the text there, its place, and how many characters differ."""
+
+    text: str
+    start: int
+    errors: int
+
+
+def near_miss(pattern: str, text: str, limits: Patterns) -> NearMiss | None:
+    """The place where the pattern fits best with a few characters changed; None if it fits nowhere nearly."""
+    import regex
+
+    flags = regex.DOTALL | regex.BESTMATCH | (regex.IGNORECASE if limits.ignore_case else 0)
+    allowed = min(LONGEST_NEAR_MISS, max(1, len(pattern) // 4))
+    try:
+        fuzzy = regex.compile(f"(?:{pattern}){{e<={allowed}}}", flags)
+        match = fuzzy.search(text[:NEAR_TEXT], timeout=limits.timeout_ms / 1000.0)
+    except (regex.error, TimeoutError):
+        return None
+    if match is None or not match.group():
+        return None
+    return NearMiss(match.group(), match.start(), sum(match.fuzzy_counts))

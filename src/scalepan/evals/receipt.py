@@ -1,0 +1,45 @@
+"""What a case's average and verdict were made of, and how they are made again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from scalepan.errors import InputError
+from scalepan.evals.result import ScorerResult, case_score, is_passed
+from scalepan.evals.run import CaseResult
+from scalepan.score import Score
+
+KEPT = ("score", "threshold", "weight", "status")
+"""What is kept of a scorer's verdict: numbers, for reasons and details quote the output."""
+
+
+def inputs_of(result: CaseResult) -> dict[str, Any]:
+    """What is kept of a case that was judged: each scorer's number, what it takes to pass, and how much it counts."""
+    scorers = {
+        name: {"type": one.type, **{key: getattr(one, key) for key in KEPT}}
+        for name, one in zip(result.to_dict()["scores"], result.results, strict=True)
+    }
+    return {"scorers": scorers, "policy_version": result.score.policy}
+
+
+def body_of(result: CaseResult) -> dict[str, Any]:
+    """The average as it is kept, with the verdict."""
+    score = result.score
+    reason = "" if score.value is not None else f"no scorer gave a number ({score.status})"
+    return msgspec.structs.replace(score, reason=reason, details={"verdict": _verdict(result.passed)}).to_dict()
+
+
+def recompute(inputs: Mapping[str, Any]) -> Score:
+    """The average once more, and whether the case passes."""
+    results = [ScorerResult(**one, reason="not measured") for one in inputs["scorers"].values()]
+    try:
+        passed = is_passed(results)
+    except InputError:
+        passed = False
+    score = case_score(results, inputs["policy_version"])
+    return msgspec.structs.replace(score, details={"verdict": _verdict(passed)})
+
+
+def _verdict(passed: bool) -> str:
+    return "passed" if passed else "failed"

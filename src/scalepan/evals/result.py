@@ -1,0 +1,78 @@
+"""How scores become a verdict: every scorer passes, or the case fails (spec scorers.md, "pass logic")."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from scalepan.errors import InputError
+from scalepan.score import Part, Score, Status
+
+
+class ScorerDetails(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Evidence of a scorer; each has its own keys, as the spec spells them."""
+
+
+class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What one scorer says of one case, and what it takes to pass."""
+
+    type: str = ""
+    score: float | None
+    threshold: float
+    weight: float = 1.0
+    status: Status = "ok"
+    reason: str = ""
+    details: Any = None
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it passes; None where there was nothing to judge."""
+        if self.status == "not_applicable":
+            return None
+        return self.score is not None and self.score >= self.threshold
+
+
+def is_passed(results: Sequence[ScorerResult]) -> bool:
+    """Whether every scorer passes. One with nothing to judge has no say; one that failed is never green.
+
+    >>> is_passed([ScorerResult(score=0.8, threshold=0.8), ScorerResult(score=0.5, threshold=0.6)])
+    False
+    """
+    verdicts = [result.passed for result in results if result.status != "not_applicable"]
+    if not verdicts:
+        raise InputError("no scorer applies, so nothing can pass")
+    return all(verdicts)
+
+
+def weighted_average(results: Sequence[ScorerResult]) -> float:
+    """The mean of the scores by weight, over those that were measured.
+
+    >>> weighted_average([ScorerResult(score=1.0, threshold=0.8, weight=3), ScorerResult(score=0.5, threshold=0.6)])
+    0.875
+    """
+    total, weighted = 0.0, 0.0
+    for result in results:
+        if result.score is not None:
+            total = total + result.weight
+            weighted = weighted + result.score * result.weight
+    if not total:
+        raise InputError("the weights add up to 0, so there is no average")
+    return weighted / total
+
+
+def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
+    """The average as a Score whose parts are the scorers; without a value where none was measured."""
+    measured = [result for result in results if result.score is not None]
+    total = 0.0
+    for result in measured:
+        total = total + result.weight
+    if not total:
+        failed = [result.reason for result in results if result.status == "failed"]
+        status: Status = "failed" if failed else "not_applicable"
+        return Score("case", None, status, reason=failed[0] if failed else "no scorer applies", policy=policy)
+    value = weighted_average(results)
+    parts = tuple(
+        Part(result.type, float(result.score or 0.0), result.weight / total, note=f"passes from {result.threshold:g}")
+        for result in measured
+    )
+    return Score("case", value, parts=parts, base=value, policy=policy)

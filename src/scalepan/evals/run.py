@@ -1,0 +1,153 @@
+"""Cases, outputs and scorers to results: one after the other, or several at once where a task makes the outputs."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from scalepan.errors import InputError
+from scalepan.evals.cases import Case, Output
+from scalepan.evals.context import Context, Evidence
+from scalepan.evals.registry import Bound, bind
+from scalepan.evals.result import ScorerResult, case_score, is_passed
+from scalepan.evals.task import stop_all
+from scalepan.policy import Policy, load_policy
+from scalepan.score import Score, Status
+
+if TYPE_CHECKING:
+    from scalepan.embed import Embedder
+    from scalepan.judge import Judge
+
+Produce = Callable[[Case], Output]
+
+
+class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of one case: passed or not, the average as a Score, and every scorer's verdict."""
+
+    id: str
+    passed: bool
+    score: Score
+    results: tuple[ScorerResult, ...]
+    duration_ms: float | None = None
+
+    @property
+    def weighted_average(self) -> float | None:
+        """The average; None where nothing was measured."""
+        return self.score.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `scalepan eval run --json` prints it."""
+        scores: dict[str, Any] = {}
+        for result in self.results:
+            scores[_free(result.type, scores)] = {
+                "value": result.score,
+                "status": result.status,
+                "threshold": result.threshold,
+                "passed": result.passed,
+                "details": result.details,
+                **({"reason": result.reason} if result.reason else {}),
+            }
+        return {"id": self.id, "passed": self.passed, "weighted_average": self.weighted_average, "scores": scores}
+
+
+def _free(type_: str, taken: Mapping[str, Any]) -> str:
+    """A scorer may stand in a list more than once, with other options: `regex`, `regex#2`."""
+    number = 1
+    while (name := type_ if number == 1 else f"{type_}#{number}") in taken:
+        number += 1
+    return name
+
+
+class Evaluator:
+    """Scorers under a policy. `scorers`: a preset's name or a list; a case's own list comes before both."""
+
+    def __init__(
+        self,
+        scorers: str | Sequence[Mapping[str, Any]] | None = None,
+        policy: Policy | None = None,
+        embedder: "Callable[[], Embedder | None]" = lambda: None,
+    ) -> None:
+        self.policy = policy if policy is not None else load_policy()
+        self._evals = self.policy.evals
+        self._version = self.policy.version("evals")
+        self._embedder = embedder
+        self._judge_kept: Judge | None = None
+        self.bound = bind(scorer_list(scorers, self.policy), self._evals)
+
+    def _judge(self) -> "Judge":
+        """The language model that this run's policy names, whatever other policies are around."""
+        if self._judge_kept is None:
+            from scalepan.judge import Judge
+
+            self._judge_kept = Judge(self.policy)
+        return self._judge_kept
+
+    def evaluate(self, case: Case, output: Output) -> CaseResult:
+        """Judge one output."""
+        context = Context(Evidence(case.pages, output), self._evals, None, self._embedder, self._judge)
+        results = tuple(self._results(self.bound_for(case), case, output, context))
+        try:
+            passed = is_passed(results)
+        except InputError:
+            passed = False
+        score = case_score(results, self._version)
+        return CaseResult(id=case.id, passed=passed, score=score, results=results, duration_ms=output.duration_ms)
+
+    def bound_for(self, case: Case) -> list[Bound]:
+        """The scorers of a case: its own, or those of the run."""
+        return bind(case.scorers, self._evals) if case.scorers is not None else self.bound
+
+    def _results(self, bound: Sequence[Bound], case: Case, output: Output, context: Context) -> Iterator[ScorerResult]:
+        for one in bound:
+            if output.error:
+                status: Status = "failed"
+                yield ScorerResult(
+                    type=one.type,
+                    score=None,
+                    threshold=one.threshold,
+                    weight=one.weight,
+                    status=status,
+                    reason=output.error,
+                )
+            else:
+                yield one(output, case.expected, context)
+
+    def run(self, cases: Iterable[Case], produce: Produce, *, jobs: int = 1) -> Iterator[tuple[Case, Output, CaseResult]]:
+        """Every case with its output and result, in the order of the cases; `jobs` outputs are made at once."""
+        for case, output in _produced(cases, produce, jobs):
+            yield case, output, self.evaluate(case, output)
+
+
+def scorer_list(scorers: str | Sequence[Mapping[str, Any]] | None, policy: Policy) -> Sequence[Mapping[str, Any]]:
+    """A preset by name, a list as it is, or the policy's preset."""
+    if scorers is None:
+        scorers = policy.evals.preset
+    if not isinstance(scorers, str):
+        return scorers
+    if scorers not in policy.evals.presets:
+        raise InputError(f"no preset '{scorers}'; there are {', '.join(policy.evals.presets)}")
+    return policy.evals.presets[scorers]
+
+
+def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tuple[Case, Output]]:
+    if jobs <= 1:
+        for case in cases:
+            yield case, produce(case)
+        return
+    # A few are always under way, and results wait for their turn: the cases themselves are not all read at once.
+    pool = ThreadPoolExecutor(jobs)
+    waiting: deque[tuple[Case, Future[Output]]] = deque()
+    try:
+        for case in cases:
+            waiting.append((case, pool.submit(produce, case)))
+            if len(waiting) >= 2 * jobs:
+                first, future = waiting.popleft()
+                yield first, future.result()
+        for case, future in waiting:
+            yield case, future.result()
+    finally:
+        # Whoever stops early (Ctrl-C, an error) does not wait for what is under way.
+        pool.shutdown(wait=False, cancel_futures=True)
+        stop_all()

@@ -1,0 +1,51 @@
+"""What scorers of free text share: the two texts, and how they are made alike before they are compared."""
+
+from typing import Any
+from unicodedata import normalize
+
+import msgspec
+
+from scalepan.errors import InputError
+from scalepan.evals.cases import Expected, Output
+from scalepan.evals.result import ScorerDetails
+
+
+class TextOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """`ignoreCase`; `ignoreSpace`: runs of white space are one, ends are trimmed; `nfkc`: full and half width alike."""
+
+    ignore_case: bool = False
+    ignore_space: bool = False
+    nfkc: bool = False
+
+
+class TextDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+    """What was compared."""
+
+    expected: Any
+    actual: Any
+
+
+def alike(text: str, options: TextOptions) -> str:
+    """The text as it is compared."""
+    if options.nfkc:
+        text = normalize("NFKC", text)
+    if options.ignore_space:
+        text = " ".join(text.split())
+    return text.casefold() if options.ignore_case else text
+
+
+def expected_of(expected: Expected) -> Any:
+    """What a free-text case expects; InputError if it expects nothing."""
+    if expected.output is None:
+        raise InputError("the case has no expected.output", path="expected.output")
+    return expected.output
+
+
+def text_of(value: Any) -> str:
+    """Text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+
+
+def texts(actual: Output, expected: Expected, options: TextOptions) -> tuple[str, str]:
+    """Both sides as they are compared: actual, expected."""
+    return alike(text_of(actual.output), options), alike(text_of(expected_of(expected)), options)

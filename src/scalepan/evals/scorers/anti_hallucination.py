@@ -1,0 +1,197 @@
+"""anti-hallucination: did anything change that was not asked for? (spec scorers.md, 5)
+
+The operations are applied, and every block of the pages before is looked up in the pages after. What is allowed is what
+the golden case asks for, at the place where it asks for it, and with its content where that is given exactly.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from scalepan.evals.apply import Node, Notes
+from scalepan.evals.blocks import Block, Operation, Page
+from scalepan.evals.cases import Expected, Output
+from scalepan.evals.context import Context
+from scalepan.evals.result import ScorerDetails
+from scalepan.evals.scorers._ratio import nothing_to_judge, ratio
+from scalepan.evals.scorers.content_quality import expects_exactly
+from scalepan.score import Score
+
+NAME = "anti-hallucination"
+NOT_ASKED = object()
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`literal`: the spec sample's own rule, any new block fails. None: as the policy says."""
+
+    literal: bool | None = None
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """One change that nobody asked for: the block, and its text before and after."""
+
+    page_id: str
+    block_id: str
+    before: str | None = None
+    after: str | None = None
+
+
+class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+    """The three checks, and the evidence against each."""
+
+    no_new_content: bool
+    no_deleted_blocks: bool
+    only_specified_changes: bool
+    new_blocks: list[Change]
+    deleted_blocks: list[Change]
+    changed_blocks: list[Change]
+
+
+def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
+    """1 if nothing was added, lost or changed beyond what was asked, else 0."""
+    evidence = context.evidence
+    if not evidence.pages:
+        return nothing_to_judge(NAME, "the case has no pages")
+    options: Options = context.options or Options()
+    literal = context.policy.literal_hallucination if options.literal is None else options.literal
+    new: list[Change] = []
+    deleted: list[Change] = []
+    changed: list[Change] = []
+    asked = {group.page_id: [] for group in expected.operations}  # type: dict[str, list[Operation]]
+    for group in expected.operations:
+        asked[group.page_id] += group.operations
+    for page_id, notes in evidence.applied.notes.items():
+        if notes.root.touched:
+            allowed = _Allowed(notes, asked.get(page_id, []), literal=literal)
+            for node in _touched(notes):
+                new += [_added(page_id, block) for block in _new_blocks(node, allowed)]
+                deleted += [_lost(page_id, block) for block in _lost_blocks(node, allowed)]
+                changed += [_change(page_id, *pair) for pair in _changed_blocks(node, allowed)]
+    details = Details(
+        no_new_content=not new,
+        no_deleted_blocks=not deleted,
+        only_specified_changes=not changed,
+        new_blocks=new,
+        deleted_blocks=deleted,
+        changed_blocks=changed,
+    )
+    found = f"{len(new)} added, {len(deleted)} lost, {len(changed)} changed without being asked"
+    return ratio(NAME, 0.0 if new or deleted or changed else 1.0, found, details)
+
+
+class _Allowed:
+    """What a golden case permits on one page, by the block or gap that it names."""
+
+    def __init__(self, notes: Notes, asked: Sequence[Operation], *, literal: bool) -> None:
+        self.literal = literal
+        self.deletes: set[Node] = set()
+        self.replaces: dict[Node, str | None] = {}
+        """The exact text that is asked for, or None where any will do."""
+        self._inserts: dict[tuple[Node, int], list[str | None]] = {}
+        for operation in asked:
+            if operation.type == "insert":
+                parent, gap = notes.gap(operation)
+                if parent is not None:
+                    self._inserts.setdefault(_place(parent, gap), []).append(expects_exactly(operation))
+                continue
+            node = notes.find(operation)
+            if node is not None and operation.type == "delete":
+                self.deletes.add(node)
+            elif node is not None:
+                self.replaces[node] = expects_exactly(operation)
+
+    def takes_insert(self, parent: Node, gap: int, text: str) -> bool:
+        """Whether such an insert is asked for at this place; each is asked for once. Exact ones are looked at first."""
+        wanted = [] if self.literal else self._inserts.get(_place(parent, gap), [])
+        for choice in (text, None):
+            if choice in wanted:
+                wanted.remove(choice)
+                return True
+        return False
+
+    def is_exactly(self, node: Node) -> bool:
+        """Whether a block was replaced by exactly what was asked for, so that nothing in it needs to be looked at."""
+        exact = self.replaces.get(node)
+        return exact is not None and not self.literal and exact == _text(node.replacement or [])
+
+
+def _place(parent: Node, gap: int) -> tuple[Node, int]:
+    """Gaps with only deleted blocks between them are one place in the page afterwards."""
+    while gap and parent.children[gap - 1].deleted:
+        gap -= 1
+    return parent, gap
+
+
+def _touched(notes: Notes) -> Iterator[Node]:
+    """Blocks at or below which something changed, in reading order; the page itself first."""
+    waiting = [notes.root]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not node.deleted:
+            waiting.extend(child for child in reversed(node.children) if child.touched)
+
+
+def _new_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
+    """Inserted among the children without being asked for, or brought along by a replacement."""
+    for gap, groups in sorted(node.gaps.items()):
+        for blocks in groups:
+            if not allowed.takes_insert(node, gap, _text(blocks)):
+                yield from blocks
+    if node.replacement and not allowed.is_exactly(node):
+        known = _inside(node)
+        brought = list(Page("", blocks=node.replacement).walk())[1:]
+        yield from (block for block in brought if block.id not in known)
+
+
+def _lost_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
+    """Deleted without being asked for, or left out by a replacement that has children of its own."""
+    if node.deleted and node not in allowed.deletes:
+        yield node.block
+    elif node.replacement and node.replacement[0].children and not allowed.is_exactly(node):
+        kept = {block.id for block in Page("", blocks=node.replacement).walk()}
+        asked = {deleted.block.id for deleted in allowed.deletes}
+        yield from (block for id_, block in _inside(node).items() if id_ not in kept | asked)
+
+
+def _changed_blocks(node: Node, allowed: _Allowed) -> Iterator[tuple[Block, str]]:
+    """Replaced without being asked for, or by other content than was asked for exactly; and the text afterwards."""
+    if not node.replacement:
+        return
+    first = node.replacement[0]
+    exact = allowed.replaces.get(node, NOT_ASKED)
+    if exact is NOT_ASKED:
+        if _looks(first) != _looks(node.block):
+            yield node.block, _text(node.replacement)
+    elif exact is not None and exact != _text(node.replacement):
+        yield node.block, _text(node.replacement)
+    if not allowed.is_exactly(node):
+        known = _inside(node)
+        for block in list(Page("", blocks=node.replacement).walk())[1:]:
+            if block.id in known and _looks(block) != _looks(known[block.id]):
+                yield known[block.id], block.text
+
+
+def _inside(node: Node) -> dict[str, Block]:
+    """The blocks that were inside a block, by id."""
+    return {block.id: block for block in Page("", blocks=node.block.children).walk()}
+
+
+def _looks(block: Block) -> tuple[str, str]:
+    return block.type, block.text
+
+
+def _text(blocks: Sequence[Block]) -> str:
+    return Page("", blocks=list(blocks)).text
+
+
+def _added(page_id: str, block: Block) -> Change:
+    return Change(page_id=page_id, block_id=block.id, after=block.text)
+
+
+def _lost(page_id: str, block: Block) -> Change:
+    return Change(page_id=page_id, block_id=block.id, before=block.text)
+
+
+def _change(page_id: str, block: Block, after: str) -> Change:
+    return Change(page_id=page_id, block_id=block.id, before=block.text, after=after)

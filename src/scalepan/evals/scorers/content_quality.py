@@ -1,0 +1,97 @@
+"""content-quality: does the resulting content have what was asked for? (spec scorers.md, 3)"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from scalepan.evals.blocks import Operation, content_text
+from scalepan.evals.cases import Expected, Output
+from scalepan.evals.context import Context
+from scalepan.evals.patterns import PatternTimeoutError, found, with_case
+from scalepan.evals.result import ScorerDetails
+from scalepan.evals.scorers._ratio import failed, nothing_to_judge, ratio
+from scalepan.policy.evals import Patterns
+from scalepan.score import Score
+
+NAME = "content-quality"
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """`ignoreCase`: upper and lower case are the same. None: as the policy says."""
+
+    ignore_case: bool | None = None
+
+
+class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A pattern that was not found, and the operation that asks for it."""
+
+    page_id: str
+    pattern: str
+    exact: bool
+    operation: Operation
+
+
+class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+    """As the spec lists them, and what was missed one by one."""
+
+    matched_patterns: int
+    total_patterns: int
+    content_issues: list[str]
+    missed_patterns: list[Missed]
+    ignore_case: bool
+
+
+def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
+    """Patterns found in the final pages, over all patterns. Exact content counts as a pattern."""
+    try:
+        details = match(expected, context)
+    except PatternTimeoutError as error:
+        return failed(NAME, str(error))
+    if not details.total_patterns:
+        return nothing_to_judge(NAME, "no pattern is expected", details)
+    note = f"{details.matched_patterns} of {details.total_patterns} patterns found"
+    return ratio(NAME, details.matched_patterns / details.total_patterns, note, details)
+
+
+def match(expected: Expected, context: Context) -> Details:
+    """Look for every pattern in the page that its operation belongs to, as that page is afterwards."""
+    options: Options = context.options or Options()
+    limits = with_case(context.policy.patterns, options.ignore_case)
+    texts = context.evidence.texts
+    total, issues, missed = 0, [], []
+    for page_id, operation, wanted, exact in wanted_content(expected):
+        total += 1
+        text = texts.get(page_id, "")
+        if not is_found(wanted, exact, text, limits):
+            shown = text[: limits.shown_characters]
+            issues.append(f"Page '{page_id}': Pattern '{wanted}' not found in content: '{shown}...'")
+            missed.append(Missed(page_id=page_id, pattern=wanted, exact=exact, operation=operation))
+    return Details(
+        matched_patterns=total - len(missed),
+        total_patterns=total,
+        content_issues=issues,
+        missed_patterns=missed,
+        ignore_case=limits.ignore_case,
+    )
+
+
+def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bool]]:
+    """Page, operation, pattern or text, and whether it is meant exactly; for every operation that expects content."""
+    for group in expected.operations:
+        for operation in group.operations:
+            for pattern in operation.expected_content_patterns or ():
+                yield group.page_id, operation, pattern, False
+            if operation.content is not None and operation.type != "delete":
+                yield group.page_id, operation, content_text(operation), True
+
+
+def expects_exactly(operation: Operation) -> str | None:
+    """The exact text that a golden operation asks for, if it does."""
+    return None if operation.content is None or operation.type == "delete" else content_text(operation)
+
+
+def is_found(wanted: str, exact: bool, text: str, limits: Patterns) -> bool:
+    """Whether a page's text has the pattern, or has the exact text as a block or as blocks in a row."""
+    if exact:
+        return f"\n{wanted}\n" in f"\n{text}\n"
+    return found(wanted, text, limits)

@@ -1,0 +1,55 @@
+"""levenshtein: how many characters must change to get from the output to the expected text?"""
+
+from scalepan.evals.cases import Expected, Output
+from scalepan.evals.context import Context
+from scalepan.evals.result import ScorerDetails
+from scalepan.evals.scorers._ratio import ratio
+from scalepan.evals.scorers._text import TextOptions, texts
+from scalepan.score import Score
+
+NAME = "levenshtein"
+Options = TextOptions
+
+
+class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+    """The distance, and the longer text's length."""
+
+    distance: int
+    length: int
+
+
+def score(actual: Output, expected: Expected, context: Context) -> Score:
+    """1 - distance / length of the longer text."""
+    got, wanted = texts(actual, expected, context.options or Options())
+    changes, length = distance(got, wanted), max(len(got), len(wanted))
+    value = 1.0 - changes / length if length else 1.0
+    return ratio(NAME, value, f"{changes} of {length} characters", Details(distance=changes, length=length))
+
+
+def distance(one: str, other: str) -> int:
+    """Insertions, deletions and changes that make one text the other.
+
+    Myers' bit vectors: a column of the table is one long integer, so a character costs a few operations on it.
+
+    >>> distance("kitten", "sitting")
+    3
+    """
+    if not one:
+        return len(other)
+    places: dict[str, int] = {}
+    for index, character in enumerate(one):
+        places[character] = places.get(character, 0) | 1 << index
+    last = 1 << (len(one) - 1)
+    everything = (1 << len(one)) - 1
+    up, down, score_ = everything, 0, len(one)
+    for character in other:
+        equal = places.get(character, 0)
+        diagonal = (((equal & up) + up) ^ up) | equal | down
+        plus = down | ~(diagonal | up) & everything
+        minus = up & diagonal
+        score_ += bool(plus & last) - bool(minus & last)
+        plus = (plus << 1 | 1) & everything
+        minus = minus << 1 & everything
+        up = minus | ~(diagonal | plus) & everything
+        down = plus & diagonal
+    return score_

@@ -1,0 +1,140 @@
+"""target-block-precision: was the right block found, whatever was done to it? (spec scorers.md, 2)"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+
+import msgspec
+
+from scalepan.evals.blocks import Operation
+from scalepan.evals.cases import Expected, Output
+from scalepan.evals.context import Context
+from scalepan.evals.result import ScorerDetails
+from scalepan.evals.scorers._ratio import nothing_to_judge, ratio
+from scalepan.score import Score
+
+NAME = "target-block-precision"
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Takes none."""
+
+
+class Target(msgspec.Struct, frozen=True, rename="camel", gc=False):
+    """What an operation points at."""
+
+    target_block_id: str | None
+    target_index: int | None
+
+
+class Incorrect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """An expected target that was not hit, and one that was hit instead, if any is left."""
+
+    page_id: str
+    expected: Target
+    actual: Target | None
+
+
+class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+    """As the spec lists them."""
+
+    correct_targets: int
+    total_targets: int
+    incorrect_targets: list[Incorrect]
+
+
+def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
+    """Expected targets that an operation of the same page hits, each by its own."""
+    wanted, hit = _targets(expected), _targets(actual)
+    correct = 0
+    incorrect: list[Incorrect] = []
+    for page_id, targets in wanted.items():
+        others = hit.get(page_id, [])
+        partner = pair(targets, others)
+        correct += len(partner)
+        taken = set(partner.values())
+        left = iter([other for number, other in enumerate(others) if number not in taken])
+        for number, target in enumerate(targets):
+            if number not in partner:
+                incorrect.append(Incorrect(page_id=page_id, expected=target, actual=next(left, None)))
+    total = sum(map(len, wanted.values()))
+    details = Details(correct_targets=correct, total_targets=total, incorrect_targets=incorrect)
+    if not total:
+        return nothing_to_judge(NAME, "no operation is expected, so there is no target", details)
+    return ratio(NAME, correct / total, f"{correct} of {total} targets hit", details)
+
+
+def _targets(side: Output | Expected) -> dict[str, list[Target]]:
+    pages: dict[str, list[Target]] = {}
+    for group in side.operations:
+        pages.setdefault(group.page_id, []).extend(map(_target, group.operations))
+    return pages
+
+
+def _target(operation: Operation) -> Target:
+    return Target(operation.target_block_id, operation.target_index)
+
+
+def pair(wanted: Sequence[Target], hit: Sequence[Target]) -> dict[int, int]:
+    """The most pairs with an equal id or an equal index, one to one: from number in `wanted` to number in `hit`."""
+    return _Pairing([_keys(target) for target in wanted], [_keys(target) for target in hit]).partner
+
+
+class _Pairing:
+    """Augmenting paths: who finds no free partner asks one that is taken, whose owner then looks for another."""
+
+    def __init__(self, wanted: Sequence[list[Hashable]], hit: Sequence[list[Hashable]]) -> None:
+        self.wanted = wanted
+        self.by_key: defaultdict[Hashable, list[int]] = defaultdict(list)
+        for number, keys in enumerate(hit):
+            for key in keys:
+                self.by_key[key].append(number)
+        self.free = {key: numbers[::-1] for key, numbers in self.by_key.items()}
+        self.owner: dict[int, int] = {}
+        self.partner: dict[int, int] = {}
+        for start in range(len(wanted)):
+            self.search(start)
+
+    def search(self, start: int) -> None:
+        path, asked = [start], list[int]()
+        # The taken ones of each key are asked once per search, whoever comes to them, by whichever key.
+        remaining: dict[Hashable, Iterator[int]] = {}
+        seen: set[int] = set()
+        while path:
+            keys = self.wanted[path[-1]]
+            found = self.free_one(keys)
+            if found is not None:
+                for who, got in zip(path, [*asked, found], strict=True):
+                    self.owner[got], self.partner[who] = who, got
+                return
+            for key in keys:
+                remaining.setdefault(key, iter(self.by_key[key]))
+            taken = next((n for key in keys for n in remaining[key] if n not in seen), None)
+            if taken is None:
+                path.pop()
+                del asked[-1:]
+            else:
+                seen.add(taken)
+                asked.append(taken)
+                path.append(self.owner[taken])
+        # No path led to a free one, and none ever will: the next search need not look there again.
+        for key in remaining:
+            self.by_key[key] = []
+
+    def free_one(self, keys: list[Hashable]) -> int | None:
+        for key in keys:
+            numbers = self.free.get(key, [])
+            while numbers and numbers[-1] in self.owner:
+                numbers.pop()
+            if numbers:
+                return numbers[-1]
+        return None
+
+
+def _keys(target: Target) -> list[Hashable]:
+    """Two absent values are no match, so they are no key."""
+    keys: list[Hashable] = []
+    if target.target_block_id is not None:
+        keys.append(("id", target.target_block_id))
+    if target.target_index is not None:
+        keys.append(("index", target.target_index))
+    return keys

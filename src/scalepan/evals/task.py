@@ -1,0 +1,196 @@
+"""Where outputs come from, if not from a file: a Python callable, or a shell command per case."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from time import perf_counter
+from typing import IO, Any
+
+import msgspec
+
+from scalepan.errors import InputError, shorten
+from scalepan.evals.cases import Case, Output
+
+MOST_PRINTED = 16 * 1024 * 1024
+LEFTOVER_SECONDS = 1.0
+_CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def as_task(task: str | Callable[[Case], Any], *, timeout_s: float = 60.0, retries: int = 0) -> Callable[[Case], Output]:
+    """A function that makes an output of a case. It never raises: what goes wrong is the output's error.
+
+    `task` is a callable, `module:name` of one, or a shell command in which `{id}` stands for the case's id. A command
+    gets the case as JSON on standard input and prints the output as JSON; any other text is the output as it is.
+    """
+    if isinstance(task, str) and not _CALLABLE.fullmatch(task):
+        once = _command(task, timeout_s)
+    else:
+        once = _call(_loaded(task), timeout_s)
+
+    def produce(case: Case) -> Output:
+        start = perf_counter()
+        output = once(case)
+        for _ in range(retries):
+            if not output.error:
+                break
+            start = perf_counter()
+            output = once(case)
+        if output.duration_ms is None:
+            output = msgspec.structs.replace(output, duration_ms=(perf_counter() - start) * 1000.0)
+        return output
+
+    return produce
+
+
+def _loaded(task: str | Callable[[Case], Any]) -> Callable[[Case], Any]:
+    if not isinstance(task, str):
+        return task
+    module, _, name = task.partition(":")
+    try:
+        loaded: Callable[[Case], Any] = getattr(import_module(module), name)
+    except Exception as error:
+        raise InputError(f"task '{task}' cannot be loaded: {error}") from None
+    if not callable(loaded):
+        raise InputError(f"task '{task}' is not a function")
+    return loaded
+
+
+def _call(function: Callable[[Case], Any], timeout_s: float) -> Callable[[Case], Output]:
+    def once(case: Case) -> Output:
+        made: list[Output] = []
+
+        def work() -> None:
+            try:
+                made.append(as_output(case, function(case)))
+            except (Exception, SystemExit) as error:
+                said = shorten(str(error), 200)
+                made.append(Output(id=case.id, error=f"the task raised {type(error).__name__}: {said}"))
+
+        # Python cannot stop a function; one that takes too long goes on by itself, and nobody waits for it.
+        thread = threading.Thread(target=work, name="scalepan-task", daemon=True)
+        thread.start()
+        thread.join(timeout_s)
+        return made[0] if made else _too_long(case, timeout_s)
+
+    return once
+
+
+def _too_long(case: Case, timeout_s: float) -> Output:
+    return Output(id=case.id, error=f"the task took longer than {timeout_s:g} s")
+
+
+def as_output(case: Case, made: Any) -> Output:
+    """What a task returned: an Output, an object with an Output's keys, or the output itself."""
+    if isinstance(made, Output):
+        return msgspec.structs.replace(made, id=case.id)
+    if isinstance(made, dict) and made.keys() & {"operations", "output", "error"}:
+        return msgspec.convert({**made, "id": case.id}, Output)
+    return Output(id=case.id, output=made)
+
+
+def _command(command: str, timeout_s: float) -> Callable[[Case], Output]:
+    def once(case: Case) -> Output:
+        line = command.replace("{id}", shlex.quote(case.id))
+        try:
+            # A session of its own, so that a time limit ends whatever the command has started.
+            process = subprocess.Popen(  # noqa: S602 - the user's own command line
+                line,
+                shell=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return Output(id=case.id, error=f"the task cannot be started: {error}")
+        _running.add(process)
+        try:
+            return _finished(case, process, timeout_s)
+        finally:
+            _running.discard(process)
+            _kill(process)
+
+    return once
+
+
+def _finished(case: Case, process: "subprocess.Popen[bytes]", timeout_s: float) -> Output:
+    """What a command has printed when it ends in time. Its pipes are read aside: something it left may hold them."""
+    out, err = _Reader(process.stdout), _Reader(process.stderr)
+    feeder = threading.Thread(target=_feed, args=(process.stdin, msgspec.json.encode(case)), daemon=True)
+    feeder.start()
+    try:
+        code = process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        return _too_long(case, timeout_s)
+    if out.is_too_much or err.is_too_much:
+        return Output(id=case.id, error=f"the task printed more than {MOST_PRINTED:,} bytes")
+    if code:
+        said = err.text().decode(errors="replace").strip().splitlines()
+        reason = f": {shorten(said[-1], 200)}" if said else ""
+        return Output(id=case.id, error=f"the task ended with code {code}{reason}")
+    return _read(case, out.text())
+
+
+class _Reader:
+    """Reads a pipe in a thread of its own, and keeps the beginning."""
+
+    def __init__(self, pipe: IO[bytes] | None) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._thread = threading.Thread(target=self._work, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _work(self, pipe: IO[bytes]) -> None:
+        with suppress(OSError, ValueError), pipe:
+            # What is beyond the limit is read and dropped, so that the command does not wait for us.
+            while piece := os.read(pipe.fileno(), 1 << 16):
+                if not self.is_too_much:
+                    self._pieces.append(piece)
+                self._size += len(piece)
+
+    @property
+    def is_too_much(self) -> bool:
+        return self._size > MOST_PRINTED
+
+    def text(self) -> bytes:
+        # The command has ended. Only something that it left behind can still hold the pipe.
+        self._thread.join(LEFTOVER_SECONDS)
+        return b"".join(self._pieces)
+
+
+def _feed(pipe: IO[bytes], data: bytes) -> None:
+    with suppress(OSError, ValueError), pipe:
+        pipe.write(data)
+
+
+_running: set["subprocess.Popen[bytes]"] = set()
+
+
+def stop_all() -> None:
+    """End every command that is under way: somebody pressed Ctrl-C."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> None:
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _read(case: Case, out: bytes) -> Output:
+    text = out.decode(errors="replace").strip()
+    try:
+        made = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        made = text
+    try:
+        return as_output(case, made)
+    except msgspec.ValidationError as error:
+        return Output(id=case.id, error=f"the task's output does not fit: {error}")

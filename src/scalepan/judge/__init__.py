@@ -1,0 +1,12 @@
+"""Text to judged number, by a language model behind any OpenAI-compatible endpoint.
+
+Text is redacted before it leaves the machine, what is judged goes in as data, an answer that is no number is a failure
+with a reason, and the same question is asked once.
+"""
+
+from scalepan.judge.judge import Judge
+from scalepan.judge.judgement import Judgement, Tokens
+from scalepan.judge.probe import probe
+from scalepan.judge.prompt import Prompt
+
+__all__ = ["Judge", "Judgement", "Prompt", "Tokens", "probe"]

@@ -1,0 +1,313 @@
+"""One OpenAI-compatible endpoint: a conversation in, the model's words out; repeats, time limit, calls at once.
+
+Whatever goes wrong is a CallError with a reason for the user. What a server says in it is not cleaned here.
+"""
+
+import asyncio
+import json
+import ssl
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
+
+from scalepan.errors import MissingExtraError, shorten
+from scalepan.judge.again import jitter, pause
+from scalepan.judge.judgement import Tokens
+from scalepan.judge.key import Key, key_of
+from scalepan.judge.prompt import response_format
+from scalepan.policy.judge import Judge
+
+if TYPE_CHECKING:
+    import httpx2
+
+LARGEST_ANSWER = 1_000_000
+SHOWN = 200
+FORMAT, TEMPERATURE, MAX_TOKENS = "response_format", "temperature", "max_tokens"
+# What in a refusal means which parameter. Some models have one temperature only, or another name for max_tokens.
+REFUSED_BY = {FORMAT: ("response_format", "json_schema"), TEMPERATURE: ("temperature",), MAX_TOKENS: ("max_tokens",)}
+
+
+class CallError(Exception):
+    """No answer, and why."""
+
+    def __init__(self, reason: str, *, hopeless: bool = False, raw: str = "", tokens: Tokens | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hopeless = hopeless
+        """Whether any other call would fare the same: a key that is refused, an address that is wrong."""
+        self.raw = raw
+        self.tokens = tokens
+        self.calls = 0
+
+
+class Answer(NamedTuple):
+    """The model's words, what they cost, and what the server did not take."""
+
+    text: str
+    tokens: Tokens | None
+    calls: int
+    notes: tuple[str, ...]
+
+
+class _Reply(NamedTuple):
+    status: int
+    headers: "httpx2.Headers"
+    data: bytes
+
+
+class Endpoint:
+    """Calls are made in the judge's loop. All state is of that loop; in another one (after a fork) it is made anew."""
+
+    def __init__(self, policy: Judge) -> None:
+        self.policy = policy
+        self.refused: frozenset[str] = frozenset()
+        """Parameters that the server does not take; found out once."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: httpx2.AsyncClient | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._turns = asyncio.Semaphore(policy.concurrency)
+        self._quiet_until = 0.0
+        self._unreachable = False
+        self._leaked: list[object] = []
+
+    async def ask(self, messages: list[dict[str, str]], fields: tuple[str, ...]) -> Answer:
+        """One answer, or CallError."""
+        self._settle()
+        calls = 0
+        async with self._turns:
+            key = key_of(self.policy)
+            if not key.fits_a_header:
+                raise CallError(f"the key in {key.variable} has signs that a header cannot hold", hopeless=True)
+            refused, repeats = self.refused, 0
+            try:
+                while True:
+                    await self._quiet()
+                    calls += 1
+                    reply = await self._post(self._body(messages, fields, refused), key, last=repeats >= self._repeats)
+                    if reply is not None and reply.status == 200:
+                        break
+                    if reply is not None and (more := _refusals(reply, refused)):
+                        refused |= more
+                        continue
+                    self._check(reply, key, last=repeats >= self._repeats)
+                    await self._back_off(reply, repeats)
+                    repeats += 1
+                text, tokens = read(reply.data, self.policy.max_tokens)
+            except CallError as error:
+                error.calls = calls
+                raise
+        self.refused |= refused  # only now is it known that it was this
+        return Answer(text, tokens, calls, tuple(f"the server does not take {name}" for name in sorted(self.refused)))
+
+    async def close(self) -> None:
+        """Let go of the connections; the next call makes new ones."""
+        if self._keeper is not None and self._loop is asyncio.get_running_loop():
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        self._client = self._keeper = None
+
+    def let_go(self) -> None:
+        """The same from any thread, without waiting: for when nobody holds the judge any more."""
+        if self._keeper is not None and self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed, and the connections with it
+                self._loop.call_soon_threadsafe(self._keeper.cancel)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there are connections to let go of."""
+        return self._client is not None
+
+    @property
+    def _repeats(self) -> int:
+        # Ten thousand questions to a machine that is down should not each wait for it.
+        return 0 if self._unreachable else self.policy.retries
+
+    def _settle(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        # What a forked child has of its parent's connections is left alone: closing it would disturb the parent.
+        self._leaked += [self._client, self._keeper]
+        self._loop, self._client, self._keeper = loop, None, None
+        self._turns = asyncio.Semaphore(self.policy.concurrency)
+        self._quiet_until = 0.0
+
+    def _connected(self) -> "httpx2.AsyncClient":
+        if self._client is None:
+            try:
+                import httpx2
+            except ImportError:
+                raise CallError(str(MissingExtraError("the judge", "judge")), hopeless=True) from None
+            most, plain = self.policy.concurrency, urlsplit(self.policy.base_url).scheme == "http"
+            self._client = httpx2.AsyncClient(
+                timeout=None,  # one limit over all of a call, set around it
+                limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=30.0),
+                follow_redirects=False,
+                # Certificates are checked. Where there are none, reading the system's would cost 50 ms for nothing.
+                verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
+                # A proxy is for the world outside, not for a server on this machine.
+                trust_env=not is_local(self.policy.base_url),
+            )
+            self._keeper = asyncio.create_task(_keep(self._client))
+        return self._client
+
+    async def _post(self, body: bytes, key: Key, *, last: bool) -> _Reply | None:
+        """The reply; None where the connection was lost and there is another try."""
+        client = self._connected()
+        import httpx2
+
+        url = f"{self.policy.base_url.rstrip('/')}/chat/completions"
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "identity", **key.headers()}
+        try:
+            async with (
+                asyncio.timeout(self.policy.timeout_s),
+                client.stream("POST", url, content=body, headers=headers) as response,
+            ):
+                data = bytearray()
+                async for chunk in response.aiter_bytes():
+                    data += chunk
+                    if len(data) > LARGEST_ANSWER:
+                        raise CallError(f"the endpoint's answer is longer than {LARGEST_ANSWER:,} bytes")
+                self._unreachable = False
+                return _Reply(response.status_code, response.headers, bytes(data))
+        except TimeoutError:
+            raise CallError(f"no answer within {self.policy.timeout_s:g} s (judge.timeout_s)") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            if not last:
+                return None
+            unreachable = isinstance(error, httpx2.ConnectError)
+            self._unreachable |= unreachable
+            what = "cannot be reached" if unreachable else "drops the connection"
+            said = shorten(str(error), SHOWN) or type(error).__name__
+            raise CallError(f"{self.policy.base_url} {what}: {said}") from None
+
+    def _body(self, messages: list[dict[str, str]], fields: tuple[str, ...], refused: frozenset[str]) -> bytes:
+        body: dict[str, Any] = {"model": self.policy.model, "messages": messages, "stream": False}
+        body["max_completion_tokens" if MAX_TOKENS in refused else "max_tokens"] = self.policy.max_tokens
+        if self.policy.temperature is not None and TEMPERATURE not in refused:
+            body["temperature"] = self.policy.temperature
+        if FORMAT not in refused:
+            body[FORMAT] = response_format(fields)
+        return json.dumps(body).encode()
+
+    def _check(self, reply: _Reply | None, key: Key, *, last: bool) -> None:
+        """CallError for what is not worth another try."""
+        if reply is None:
+            return
+        status, said = reply.status, _said(reply.data)
+        more = f": {shorten(said, SHOWN)}" if said else ""
+        if status in (401, 403):
+            todo = f"refuses the key in {key.variable}" if key else f"wants a key; set {key.variable}"
+            raise CallError(f"the endpoint {todo} ({status}){more}", hopeless=True)
+        if status == 404:
+            raise CallError(f"no such address or model (404){more}; check judge.base_url and judge.model", hopeless=True)
+        if 300 <= status < 400:
+            to = urlsplit(reply.headers.get("location", ""))
+            where = shorten(f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else to.path, SHOWN)
+            raise CallError(f"the endpoint redirects to {where}, which is not followed; see judge.base_url", hopeless=True)
+        if status != 429 and status < 500:
+            raise CallError(f"the endpoint answered {status}{more}")
+        if last:
+            raise CallError(f"the endpoint answered {status} {self._repeats + 1} times{more}")
+
+    async def _back_off(self, reply: _Reply | None, repeats: int) -> None:
+        """Wait before the next try. A server that has too much to do gets quiet from every caller."""
+        headers = reply.headers if reply is not None else {}
+        seconds = pause(repeats, headers.get("retry-after"), headers.get("date"), self.policy)
+        if reply is not None and (reply.status == 429 or "retry-after" in headers):
+            self._quiet_until = max(self._quiet_until, asyncio.get_running_loop().time() + seconds)
+        else:
+            await asyncio.sleep(seconds)
+
+    async def _quiet(self) -> None:
+        now = asyncio.get_running_loop().time
+        while (left := self._quiet_until - now()) > 0:
+            # Those that waited together must not come back together.
+            await asyncio.sleep(left + self.policy.backoff_s * jitter())
+
+
+async def _keep(client: "httpx2.AsyncClient") -> None:
+    """Hold a client until its judge or its loop ends, then close it."""
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await client.aclose()
+
+
+def is_local(url: str) -> bool:
+    """Whether an address is on this machine.
+
+    >>> is_local("http://localhost:8000/v1"), is_local("http://[::1]/"), is_local("https://api.openai.com/v1")
+    (True, True, False)
+    """
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def read(data: bytes, max_tokens: int) -> tuple[str, Tokens | None]:
+    """The words in a chat completion and what they cost; CallError if there are none."""
+    try:
+        body = json.loads(data)
+        (choice, *_) = body["choices"]
+        message = choice["message"]
+        text = _text(message.get("content"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        said = _said(data)
+        more = f": {shorten(said, SHOWN)}" if said else ""
+        raise CallError(f"the endpoint's answer is no chat completion{more}") from None
+    tokens, why = _tokens(body.get("usage")), choice.get("finish_reason")
+    if message.get("refusal"):
+        raise CallError(f"the model declined: {shorten(str(message['refusal']), SHOWN)}", tokens=tokens)
+    if why == "content_filter":
+        raise CallError("the endpoint's filter held the answer back", raw=text, tokens=tokens)
+    if why == "length":
+        # 0.85 may have been cut to 0.8, or to 0.
+        reason = f"the answer was cut off at {max_tokens} tokens; a larger judge.max_tokens may help"
+        raise CallError(reason, raw=text, tokens=tokens)
+    return text, tokens
+
+
+def _text(content: object) -> str:
+    """Words as one text; some servers send them in pieces."""
+    if isinstance(content, list):
+        return "".join(piece["text"] for piece in content if piece.get("type", "text") == "text")
+    if content is not None and not isinstance(content, str):
+        raise TypeError
+    return content or ""
+
+
+def _tokens(usage: Any) -> Tokens | None:
+    match usage:
+        case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}:
+            return Tokens(prompt, completion)
+        case _:
+            return None
+
+
+def _refusals(reply: _Reply, refused: frozenset[str]) -> frozenset[str]:
+    """Which parameters a server may have meant when it said no, of those that it was sent."""
+    if reply.status < 400 or reply.status in (401, 403, 429):
+        return frozenset()
+    said = reply.data[:10_000].decode(errors="replace")
+    named = frozenset(name for name, words in REFUSED_BY.items() if any(word in said for word in words))
+    if not named and reply.status in (400, 415, 422, 501):
+        named = frozenset({FORMAT})  # the likeliest, where it does not say
+    return named - refused
+
+
+def _said(data: bytes) -> str:
+    """What a server says in an error: there are as many forms as servers."""
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    for _ in range(3):
+        if not isinstance(body, dict):
+            break
+        body = next((body[key] for key in ("error", "message", "detail", "msg") if body.get(key)), "")
+    return body if isinstance(body, str) else ""

@@ -1,0 +1,54 @@
+"""The endpoint's key: read from the environment when it is used, shown nowhere."""
+
+import os
+from collections.abc import Mapping
+
+from scalepan.policy.judge import Judge
+
+DEFAULT = Judge().key_env
+NEXT = "OPENAI_API_KEY"
+SHORTEST = 8
+"""A shorter one is a stand-in ('none', 'EMPTY') for a server that wants no key, and may stand in any text."""
+MARK = "[secret:judge-key]"
+
+
+class Key:
+    """A key, and the variable that it comes from.
+
+    >>> Key("sk-secret", "SCALEPAN_JUDGE_KEY")
+    Key(SCALEPAN_JUDGE_KEY)
+    """
+
+    __slots__ = ("_text", "variable")
+
+    def __init__(self, text: str, variable: str) -> None:
+        self._text = text
+        self.variable = variable
+
+    def __repr__(self) -> str:
+        return f"Key({self.variable})"
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    @property
+    def fits_a_header(self) -> bool:
+        """Whether it can be sent. An HTTP library's complaint would quote it, so it is not asked."""
+        return self._text.isascii() and self._text.isprintable() and " " not in self._text
+
+    def headers(self) -> dict[str, str]:
+        """What proves who is calling; nothing where there is no key."""
+        return {"Authorization": f"Bearer {self._text}"} if self._text else {}
+
+    def scrub(self, text: str) -> str:
+        """The text without the key: some servers repeat it when they refuse it."""
+        return text.replace(self._text, MARK) if len(self._text) >= SHORTEST else text
+
+
+def key_of(policy: Judge, env: Mapping[str, str] | None = None) -> Key:
+    """The key in force; an empty one where there is none. A variable that the policy names is looked at alone."""
+    env = os.environ if env is None else env
+    for variable in (policy.key_env, *((NEXT,) if policy.key_env == DEFAULT else ())):
+        if text := env.get(variable, "").strip():
+            return Key(text, variable)
+    return Key("", policy.key_env)

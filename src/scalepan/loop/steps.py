@@ -1,0 +1,123 @@
+"""What an agent does in a session, step by step, from any thread: thoughts, tool calls, observations, recoveries."""
+
+import threading
+from time import perf_counter
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scalepan.errors import named, own_words, shorten
+from scalepan.trace import Step, Tool
+from scalepan.trace.model import StepType
+
+LONGEST_SUMMARY = 500
+FAILED = "failed: "
+"""How the summary of a tool call begins that failed in a session."""
+
+
+class Done(NamedTuple):
+    """What is there at one moment."""
+
+    steps: tuple[Step, ...]
+    calls: tuple[bool, ...]
+    """Of each tool call, whether it went well."""
+    outputs: tuple[str, ...]
+    """What those gave that went well."""
+    observed: tuple[str, ...]
+
+
+class Steps:
+    """The steps so far, in the order in which they ended. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._steps: list[Step] = []
+        self._calls: list[bool] = []
+        self._outputs: list[str] = []
+        self._observed: list[str] = []
+
+    def add(self, kind: StepType, content: str, *, source: bool = False) -> None:
+        """One step that is not a tool call; `source`: an answer may rest on it."""
+        with self._lock:
+            self._steps.append(Step(step_id=len(self._steps), type=kind, content=content))
+            if source:
+                self._observed.append(content)
+
+    def ended(self, call: "ToolCall", latency_ms: float) -> None:
+        """A tool call that went well or failed."""
+        output = None if call.output is None else as_text(call.output)
+        with self._lock:
+            self._steps.append(
+                Step(
+                    step_id=len(self._steps),
+                    type="tool_call",
+                    tool=Tool(name=call.name),
+                    input=call.input,
+                    output_summary=output if call.error is None else f"{FAILED}{call.error}",
+                    latency_ms=latency_ms,
+                )
+            )
+            self._calls.append(call.error is None)
+            if output and call.error is None:
+                self._outputs.append(output)
+
+    def done(self) -> Done:
+        """What is there now."""
+        with self._lock:
+            return Done(tuple(self._steps), tuple(self._calls), tuple(self._outputs), tuple(self._observed))
+
+
+class ToolCall:
+    """A tool call under way: `with s.tool("orders", {"customer": 17}) as call: call.output = …`.
+
+    An exception is a failure, and goes on to the caller as it is.
+    """
+
+    def __init__(self, steps: Steps, name: str, input: Any = None) -> None:  # noqa: A002 - the trace's word for it
+        self.name = name
+        self.input = _plain(input)
+        self.output: Any = None
+        self.error: str | None = None
+        self._steps = steps
+        self._start = 0.0
+
+    def fail(self, why: str) -> None:
+        """The tool says that it failed, without an exception."""
+        self.error = why
+
+    def __enter__(self) -> "ToolCall":
+        self._start = perf_counter()
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
+        if error is not None:
+            self.error = named(error)
+        self._steps.ended(self, (perf_counter() - self._start) * 1000.0)
+
+
+def has_failed(step: Step) -> bool:
+    """Whether a tool call says of itself that it failed. Logs of other tools leave that open."""
+    return (step.output_summary or "").startswith(FAILED)
+
+
+def as_text(value: Any) -> str:
+    """What a tool gave, as one short text.
+
+    >>> as_text({"id": 17, "open": True})
+    '{"id":17,"open":true}'
+    """
+    plain = _plain(value)
+    try:
+        text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+    except Exception:
+        text = own_words(value)
+    return shorten(text, LONGEST_SUMMARY)
+
+
+def _plain(value: Any) -> Any:
+    """Plain data; what cannot become that, as it shows itself."""
+    try:
+        return msgspec.to_builtins(value, enc_hook=own_words)
+    except Exception:
+        return shorten(value, LONGEST_SUMMARY)

@@ -1,0 +1,250 @@
+"""Looking around: one claim, a list, links between claims and what they are about, a page of an export, figures."""
+
+from collections.abc import Sequence
+from time import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+
+from scalepan.errors import NotFoundError
+from scalepan.memory.boundary import check_whole, reach, reach_to_change
+from scalepan.memory.claims import claim_at, reach_sql, select_claims, utc
+from scalepan.memory.ingest import redacted_claim
+from scalepan.memory.keeper import MODEL_KEY, keeper
+from scalepan.memory.model import Claim, Name, Who
+from scalepan.memory.recall import outgoing
+from scalepan.policy.boundary import Scope
+from scalepan.store.operations import insert_rows, reads, writes
+from scalepan.store.tables import AddEvent, add_event, new_id
+
+if TYPE_CHECKING:
+    from scalepan.store import Here
+
+
+class Get(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A claim by its id."""
+
+    claim: Name
+    who: Who = Who()
+    policy: bytes = b""
+
+
+class Got(msgspec.Struct, frozen=True):
+    """The claim."""
+
+    claim: Claim
+
+
+@reads("memory.get", Get, Got)
+def get(here: "Here", request: Get) -> Got:
+    """One claim that the caller may read."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    within = reach(request.who, "get", rules.policy.boundary)
+    claim = claim_at(here.connection, request.claim, within, time(), rules.policy.retrieval.feedback)
+    return Got(outgoing(claim, rules, within))
+
+
+class List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Claims in the order they were last changed, newest first."""
+
+    who: Who = Who()
+    policy: bytes = b""
+    scopes: list[Scope] | None = None
+    kinds: list[str] | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    after: str | None = None
+    """The last id of the page before: pages do not shift while claims come and go."""
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A page; `more` says whether there are further claims."""
+
+    claims: list[Claim]
+    more: bool
+
+
+@reads("memory.list", List, Listed)
+def list_claims(here: "Here", request: List) -> Listed:
+    """A page of the claims that the caller may read."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    within = reach(request.who, "list", rules.policy.boundary, request.scopes)
+    where, values = reach_sql(within)
+    if request.kinds is not None:
+        where += f" AND kind IN ({', '.join('?' * len(request.kinds)) or 'NULL'})"
+        values += request.kinds
+    if request.after is not None:
+        where += (
+            " AND (coalesce(updated_at, created_at), id) < "
+            "(SELECT (coalesce(updated_at, created_at), id) FROM claims WHERE id = ?)"
+        )
+        values.append(request.after)
+    order = f"ORDER BY coalesce(updated_at, created_at) DESC, id DESC LIMIT {request.limit + 1:d}"
+    found = select_claims(here.connection, f"{where} {order}", values, time(), rules.policy.retrieval.feedback)
+    page = [outgoing(claim, rules, within) for claim in found[: request.limit]]
+    return Listed(page, more=len(found) > request.limit)
+
+
+class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A relation between two claims, or a claim and an entity, by their ids."""
+
+    source: Name
+    target: Name
+    kind: Name = "related"
+    who: Who = Who()
+    policy: bytes = b""
+
+
+class Linked(msgspec.Struct, frozen=True):
+    """The relation's id."""
+
+    id: str
+
+
+class _Link(msgspec.Struct, frozen=True):
+    link: Link
+    request_id: str
+
+
+@reads("memory.link", Link, Linked)
+def link(here: "Here", request: Link) -> Linked:
+    """Relate two things that the caller may reach."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    within = reach_to_change(request.who, "link", rules.policy.boundary)
+    where, values = reach_sql(within, merged=True)
+    for id_ in (request.source, request.target):
+        found = here.connection.execute(
+            f"SELECT 1 FROM claims WHERE {where} AND id = ? UNION ALL SELECT 1 FROM entities WHERE tenant = ? AND id = ?",
+            [*values, id_, request.who.tenant, id_],
+        ).fetchone()
+        if found is None:
+            raise NotFoundError(f"no claim or entity '{id_}' here")
+    kind = rules.redactor.redact(request.kind).text
+    done: Linked = here.write("memory.relate", _Link(msgspec.structs.replace(request, kind=kind, policy=b""), here.id))
+    return done
+
+
+@writes("memory.relate", _Link, Linked)
+def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
+    """Write relations."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": new_id("rel"),
+            "ts": utc(time()),
+            "tenant": request.link.who.tenant,
+            "source_id": request.link.source,
+            "target_id": request.link.target,
+            "kind": request.link.kind,
+        }
+        for request in requests
+    ]
+    columns = {name: "TIMESTAMP" if name == "ts" else "VARCHAR" for name in rows[0]}
+    insert_rows(here.connection, "relations", columns, rows)
+    events = [
+        AddEvent("ingest", {"linked": row["id"]}, row["tenant"], request.request_id, request.link.who.trace_id)
+        for row, request in zip(rows, requests, strict=True)
+    ]
+    add_event(here, events)
+    return [Linked(row["id"]) for row in rows]
+
+
+class Stats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose figures."""
+
+    who: Who = Who()
+    policy: bytes = b""
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a caller's part of memory is like."""
+
+    claims: int
+    by_kind: dict[str, int]
+    by_scope: dict[str, int]
+    by_class: dict[str, int]
+    merged: int
+    without_vector: int
+    votes: dict[str, int]
+    contexts: int
+    model: str | None
+    fallback_rate: float | None
+    """search_fallback events over search and activate events; None before the first."""
+
+
+@reads("memory.stats", Stats, Figures)
+def stats(here: "Here", request: Stats) -> Figures:
+    """Counts over the tenant and project, all classes: numbers only."""
+    connection = here.connection
+    rules = keeper(here).rules(here, request.who, request.policy)
+    check_whole(request.who, "stats", rules.policy.boundary)
+    mine = "tenant = ? AND project IS NOT DISTINCT FROM ?"
+    who = [request.who.tenant, request.who.project]
+
+    def counts(query: str, values: list[Any]) -> dict[str, int]:
+        return {str(key): int(count) for key, count in connection.execute(query, values).fetchall()}
+
+    def by(column: str) -> dict[str, int]:
+        return counts(
+            f"SELECT {column}, count(*) FROM claims WHERE {mine} AND merged_into IS NULL GROUP BY 1 ORDER BY 2 DESC, 1",
+            who,
+        )
+
+    topics = counts("SELECT topic, count(*) FROM events WHERE tenant = ? GROUP BY 1", who[:1])
+    asked = topics.get("search", 0) + topics.get("activate", 0)
+    row = connection.execute(
+        f"SELECT count(*) FILTER (merged_into IS NULL), count(*) FILTER (merged_into IS NOT NULL), "
+        f"count(*) FILTER (merged_into IS NULL AND id NOT IN (SELECT claim_id FROM claim_vectors)) "
+        f"FROM claims WHERE {mine}",
+        who,
+    ).fetchone() or (0, 0, 0)
+    contexts = connection.execute(
+        f"SELECT count(*) FROM active_contexts WHERE {mine} AND expires_at > now()::TIMESTAMP", who
+    ).fetchone() or (0,)
+    model = connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
+    return Figures(
+        claims=row[0],
+        by_kind=by("kind"),
+        by_scope=by("scope"),
+        by_class=by("boundary_class"),
+        merged=row[1],
+        without_vector=row[2],
+        votes=counts(
+            "SELECT signal, count(*) FROM feedbacks WHERE undone_at IS NULL AND signal IN "
+            f"('helpful', 'harmful', 'outdated', 'duplicate') AND claim_id IN (SELECT id FROM claims WHERE {mine}) "
+            "GROUP BY 1 ORDER BY 1",
+            who,
+        ),
+        contexts=contexts[0],
+        model=model[0] if model else None,
+        fallback_rate=topics.get("search_fallback", 0) / asked if asked else None,
+    )
+
+
+class ExportPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything of a tenant and project, class by class as far as it is kept: the owner's own copy."""
+
+    who: Who = Who()
+    policy: bytes = b""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 500
+    after: str | None = None
+
+
+@reads("memory.export", ExportPage, Listed)
+def export_page(here: "Here", request: ExportPage) -> Listed:
+    """A page of all claims of the project, those that are shut to questions included, redacted once more."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    check_whole(request.who, "export", rules.policy.boundary)
+    mine = "(project IS NOT DISTINCT FROM ? OR project IS NULL AND scope = 'principle')"
+    where = f"tenant = ? AND {mine} AND merged_into IS NULL AND id > ?"
+    found = select_claims(
+        here.connection,
+        f"{where} ORDER BY id LIMIT {request.limit + 1:d}",
+        [request.who.tenant, request.who.project, request.after or ""],
+        time(),
+        rules.policy.retrieval.feedback,
+    )
+    page = [redacted_claim(claim, _redactor(claim, rules)) for claim in found[: request.limit]]
+    return Listed(page, more=len(found) > request.limit)
+
+
+def _redactor(claim: Claim, rules: Any) -> Any:
+    return rules.secrets_only if claim.boundary_class == "pii" else rules.redactor

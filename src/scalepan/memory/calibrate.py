@@ -1,0 +1,190 @@
+"""Calibration of raw scores, fitted on labelled queries or on votes (spec memory.md, section 2).
+
+Half of the queries are fitted, the others say what it brought: log loss before and after.
+"""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from scalepan.errors import InputError
+from scalepan.memory.boundary import check_whole, reach
+from scalepan.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
+from scalepan.memory.candidates.sought import Hit
+from scalepan.memory.deadline import Deadline
+from scalepan.memory.keeper import keeper
+from scalepan.memory.model import Who
+from scalepan.memory.rank import norm_bm25, norm_cos, parameters
+from scalepan.memory.recall import Ask, sought_of
+from scalepan.memory.weigh import calibrated
+from scalepan.policy.retrieval import Curve, Method
+from scalepan.stats.calibration import fit_isotonic, fit_platt, fit_quantile, log_loss
+from scalepan.store.operations import reads
+from scalepan.text import terms_version
+
+if TYPE_CHECKING:
+    from scalepan.store import Here
+
+FEWEST = 20
+"""Labelled candidates that a curve is fitted on; of fewer it would say nothing."""
+
+
+class AskCandidates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What single levels find, before anything is fused. An empty level is left out."""
+
+    ask: Ask
+    text_level: str = "index"
+    vector_level: str = "index"
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """Ids and raw scores of each side, best first; and what they were made by."""
+
+    text: list[tuple[str, float]]
+    vector: list[tuple[str, float]]
+    model: str
+    terms: str
+
+
+@reads("memory.candidates", AskCandidates, Candidates)
+def candidates(here: "Here", request: AskCandidates) -> Candidates:
+    """The candidates of one level a side. A level that cannot work here is an error, not a step down."""
+    keep = keeper(here)
+    ask = request.ask
+    rules = keep.rules(here, ask.who, ask.policy)
+    policy = rules.policy.retrieval
+    within = reach(ask.who, "search", rules.policy.boundary, ask.scopes)
+    encoder = keep.encoder(here, rules.policy) if request.vector_level else None
+    sought = sought_of(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
+    chosen = parameters(ask.query, policy, ask.alpha, ask.k)
+    text = TEXT_LEVELS[request.text_level](sought, chosen.k_txt) if request.text_level else []
+    vector = VECTOR_LEVELS[request.vector_level](sought, chosen.k_vec) if encoder is not None else []
+    return Candidates(_raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(sought.index.morphology))
+
+
+def _raw(hits: Sequence[Hit]) -> list[tuple[str, float]]:
+    return [(hit.id, hit.raw) for hit in hits]
+
+
+class AskVotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whose votes."""
+
+    who: Who = Who()
+    policy: bytes = b""
+
+
+class VotedPair(msgspec.Struct, frozen=True):
+    """A claim that was recalled in a context and voted on there."""
+
+    query: str
+    """Stands for the query: the context's id. The query itself is kept nowhere."""
+    bm25: float | None
+    cos: float | None
+    relevant: bool
+
+
+class VotedPairs(msgspec.Struct, frozen=True):
+    """All of them, and what their scores were made by."""
+
+    pairs: list[VotedPair]
+    model: str
+    terms: str
+
+
+@reads("memory.voted_pairs", AskVotes, VotedPairs)
+def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
+    """What votes say about the candidates of active contexts: helpful was relevant, harmful was not."""
+    rules = keeper(here).rules(here, request.who, request.policy)
+    check_whole(request.who, "calibrate", rules.policy.boundary)
+    rows = here.connection.execute(
+        "SELECT f.context_id, i.features->>'bm25', i.features->>'cos', f.signal = 'helpful' FROM feedbacks f "
+        "JOIN active_context_items i ON i.ac_id = f.context_id AND i.claim_id = f.claim_id "
+        "JOIN claims c ON c.id = f.claim_id "
+        "WHERE c.tenant = ? AND c.project IS NOT DISTINCT FROM ? AND f.undone_at IS NULL "
+        "AND f.signal IN ('helpful', 'harmful') ORDER BY f.ts, f.rowid",
+        [request.who.tenant, request.who.project],
+    ).fetchall()
+    pairs = [
+        VotedPair(context, None if bm25 is None else float(bm25), None if cos is None else float(cos), relevant)
+        for context, bm25, cos, relevant in rows
+    ]
+    morphology = rules.policy.retrieval.morphology
+    return VotedPairs(pairs, keeper(here).model(here) or "", terms_version(morphology))
+
+
+class Labelled(NamedTuple):
+    """Raw scores of one side with labels, query by query."""
+
+    scores: list[list[float]]
+    labels: list[list[bool]]
+    plain: list[list[float]]
+    """The same scores as they are mapped without calibration."""
+
+
+class Fitted(NamedTuple):
+    """A curve, and what it brought on the queries that it was not fitted on."""
+
+    curve: Curve
+    fitted_on: int
+    tested_on: int
+    before: float
+    after: float
+
+
+def text_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> Labelled:
+    """BM25 with labels; plain is min-max within the query."""
+    scores = [[score for score, _ in query] for query in queries]
+    return Labelled(scores, [[label for _, label in query] for query in queries], [norm_bm25(s) for s in scores])
+
+
+def vector_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> Labelled:
+    """Cosines with labels; plain is (cos + 1) / 2."""
+    scores = [[score for score, _ in query] for query in queries]
+    plain = [[norm_cos(sim) for sim in query] for query in scores]
+    return Labelled(scores, [[label for _, label in query] for query in queries], plain)
+
+
+def fit(labelled: Labelled, names: Sequence[str], method: Method) -> Fitted | None:
+    """A curve for one side; None if there is too little to fit or to test it on."""
+    # By the query's hash: the same queries are fitted each time, and adding some does not deal them anew.
+    tested = [sha256(name.encode()).digest()[0] % 2 == 0 for name in names]
+    scores, labels = _flat(labelled.scores, tested, False), _flat(labelled.labels, tested, False)
+    test_scores, test_labels = _flat(labelled.scores, tested, True), _flat(labelled.labels, tested, True)
+    if len(scores) < FEWEST or len(set(labels)) < 2 or len(test_scores) < FEWEST:
+        return None
+    try:
+        curve = fit_curve(scores, labels, method)
+    except ValueError:  # it falls: the labels say that a higher score is worse, and there is no use in that
+        return None
+    return Fitted(
+        curve,
+        fitted_on=len(scores),
+        tested_on=len(test_scores),
+        before=log_loss(_flat(labelled.plain, tested, True), test_labels),
+        after=log_loss(np.asarray(calibrated(test_scores.tolist(), curve)), test_labels),
+    )
+
+
+def fit_curve(scores: Any, labels: Any, method: Method) -> Curve:
+    """Raw scores and labels to a curve that a policy can hold."""
+    if method == "platt":
+        return Curve(method="platt", x=list(fit_platt(scores, labels)), y=[])
+    points = fit_quantile(scores) if method == "quantile" else fit_isotonic(scores, labels)
+    return Curve(method=method, x=points.x.tolist(), y=points.y.tolist())
+
+
+def _flat(rows: Sequence[Sequence[float]], tested: Sequence[bool], which: bool) -> Any:
+    return np.array([value for row, test in zip(rows, tested, strict=True) if test == which for value in row], dtype=float)
+
+
+def read_labelled(lines: Sequence[Any], file: str) -> list[tuple[str, set[str]]]:
+    """Labelled queries: objects with `query` and `relevant`, a list of claim ids."""
+    found = []
+    for number, line in lines:
+        if not isinstance(line, dict) or not isinstance(line.get("query"), str) or not isinstance(line.get("relevant"), list):
+            raise InputError('expected {"query": "...", "relevant": ["clm_..."]}', file=file, line=number)
+        found.append((line["query"], set(map(str, line["relevant"]))))
+    return found

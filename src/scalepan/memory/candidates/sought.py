@@ -1,0 +1,58 @@
+"""What is looked for, and what a level finds."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from scalepan.memory.boundary import Reach
+from scalepan.memory.deadline import Deadline
+from scalepan.memory.index import Index
+from scalepan.policy.retrieval import Retrieval
+
+if TYPE_CHECKING:
+    import numpy as np
+    from duckdb import DuckDBPyConnection
+    from numpy.typing import NDArray
+
+    from scalepan.memory.candidates.side import Sides
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A query, ready for every level: what may be read, and what is asked."""
+
+    index: Index
+    cursor: "DuckDBPyConnection"
+    reach: Reach
+    kinds: tuple[str, ...] | None
+    query: str
+    """Redacted."""
+    normal: str
+    """In normal form, for ILIKE."""
+    terms: list[str]
+    vector: "NDArray[np.float32]"
+    """Of no length if there is no encoder; then no level looks for it."""
+    policy: Retrieval
+    deadline: Deadline
+    sides: "Sides"
+
+    def mask(self) -> "NDArray[np.bool_]":
+        """The rows that may be read."""
+        return self.index.shelf.mask(self.reach, self.kinds)
+
+    def vector_literal(self) -> str:
+        """The query's vector written out: bound as a list it takes 30 ms, and DuckDB's index needs a constant."""
+        # As text: a list of numbers takes DuckDB three times as long to read.
+        return f"'{self.vector.tolist()}'::FLOAT[{len(self.vector)}]"
+
+
+class Hit(NamedTuple):
+    """A claim that a level found: its raw score, and its place there, counted from 1."""
+
+    id: str
+    raw: float
+    rank: int
+
+
+def ranked(index: Index, found: list[tuple[int, float]]) -> list[Hit]:
+    """Rows and scores, best first, as hits."""
+    return [Hit(index.shelf.ids[row], raw, rank) for rank, (row, raw) in enumerate(found, 1)]

@@ -1,0 +1,366 @@
+"""Memory: what an agent remembers, from Python. Every method is one operation, done here or where the file is."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from scalepan.check import problems
+from scalepan.errors import InputError
+from scalepan.memory.answers import Recall
+from scalepan.memory.browse import ExportPage, Figures, Get, Link, List, Stats
+from scalepan.memory.calibrate import (
+    AskCandidates,
+    AskVotes,
+    Candidates,
+    Fitted,
+    VotedPairs,
+    fit,
+    text_side,
+    vector_side,
+)
+from scalepan.memory.change import Update
+from scalepan.memory.feedback import UndoVote, Vote, Voted
+from scalepan.memory.forget import Forget
+from scalepan.memory.ingest import MOST_AT_ONCE, Add, Added
+from scalepan.memory.keeper import Said
+from scalepan.memory.model import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, Claim, NewClaim, Provenance, Who
+from scalepan.memory.recall import Ask
+from scalepan.memory.rescan import Backfill, Backfilled, Rescan
+from scalepan.policy import Layer, Policy
+from scalepan.policy.boundary import BoundaryClass
+from scalepan.policy.load import env_layers, find_file, read_file
+from scalepan.policy.retrieval import Method
+from scalepan.store import Store
+from scalepan.store.policies import SetPolicy, WhosePolicy
+
+Progress = Callable[[int], None]
+"""Told how many are done so far."""
+
+
+class Memory:
+    """What an agent remembers, in one file that other processes may use at the same time.
+
+    >>> import tempfile
+    >>> with Memory(Path(tempfile.mkdtemp()) / "notes.duckdb") as memory:
+    ...     _ = memory.add("Plans are cancelled by POST /subscriptions/{id}/cancel")
+    ...     memory.search("how is a plan cancelled?")[0].text
+    'Plans are cancelled by POST /subscriptions/{id}/cancel'
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | Store | None = None,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        project: str | None = DEFAULT_PROJECT,
+        session: str | None = None,
+        purposes: Sequence[str] = (DEFAULT_PURPOSE,),
+        actor: str | None = None,
+        facts: Mapping[str, Any] | None = None,
+        policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None = None,
+        trace_id: str | None = None,
+        classes: Sequence[BoundaryClass] | None = None,
+    ) -> None:
+        """Everything after `path` says who asks; claims of other tenants, projects and sessions do not exist here.
+
+        `policy` is a file, a whole Policy, or a mapping that is laid over the policy in force. `classes` are those that
+        may be reached at most, whatever the policy opens.
+        """
+        self.store = path if isinstance(path, Store) else Store(path)
+        opened = None if classes is None else tuple(classes)
+        self.who = Who(tenant, project, session, tuple(purposes), actor, dict(facts or {}), trace_id, opened)
+        _check(msgspec.to_builtins(self.who), Who)
+        self.said = _said(policy)
+        """What its policy says, packed: every request takes it along."""
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def add(self, text: str, **more: Any) -> str:
+        """Remember one thing; its id. `more` is what else a NewClaim has: kind, scope, boundary_class, entities …
+
+        What is known already is not kept twice: its id is given.
+        """
+        (added,) = self.add_many([{"text": text, **more}])
+        return added.id
+
+    def add_many(
+        self, claims: Iterable[NewClaim | Mapping[str, Any] | str], progress: Progress | None = None
+    ) -> Sequence[Added]:
+        """Remember many things, a thousand at a time; what became of each, in their order."""
+        done: list[Added] = []
+        for page in _pages(claims):
+            checked = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
+            done += self._call("memory.add", Add(checked, self.who, self.said)).claims
+            if progress is not None:
+                progress(len(done))
+        return done
+
+    def search(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        alpha: float | None = None,
+        max_tokens: int | None = None,
+        scopes: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        why: str | None = None,
+        at: float | None = None,
+    ) -> Recall:
+        """The k best claims for a query, best first, each with its score and the reason for it."""
+        return self._ask("memory.search", query, k, alpha, max_tokens, scopes, kinds, why, at)
+
+    def activate(
+        self,
+        query: str,
+        k: int | None = None,
+        *,
+        alpha: float | None = None,
+        max_tokens: int | None = None,
+        scopes: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        why: str | None = None,
+        at: float | None = None,
+    ) -> Recall:
+        """The same as an active context: only what reaches the threshold, kept for a day with its scores."""
+        return self._ask("memory.activate", query, k, alpha, max_tokens, scopes, kinds, why, at)
+
+    def get(self, claim: str) -> Claim:
+        """One claim."""
+        found: Claim = self._call("memory.get", Get(claim, self.who, self.said)).claim
+        return found
+
+    def list(
+        self, *, scopes: Sequence[str] | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
+    ) -> Iterator[Claim]:
+        """The claims that this caller may read, last changed first; all of them, or the first `limit`."""
+        after: str | None = None
+        left = limit
+        while left is None or left > 0:
+            size = 1000 if left is None else min(left, 1000)
+            request = {"scopes": scopes, "kinds": kinds, "limit": size, "after": after}
+            page = self._call("memory.list", self._request(List, request))
+            yield from page.claims
+            left = None if left is None else left - len(page.claims)
+            if not page.more:
+                return
+            after = page.claims[-1].id
+
+    def update(self, claim: str, **changes: Any) -> Claim:
+        """Change a claim: text, kind, boundary_class, confidence, quality, provenance, entities."""
+        updated: Claim = self._call("memory.update", self._request(Update, {"claim": claim, **changes})).claim
+        return updated
+
+    def forget(self, *claims: str) -> int:
+        """Forget claims, with everything that was derived from them; how many."""
+        count: int = self._call("memory.forget", self._request(Forget, {"claims": list(claims)})).count
+        return count
+
+    def vote(
+        self,
+        claim: str,
+        signal: Literal["helpful", "harmful", "outdated", "duplicate"],
+        *,
+        of: str | None = None,
+        context: str | None = None,
+        note: str | None = None,
+    ) -> Voted:
+        """Say what a claim was worth. `of` names what a duplicate repeats, `context` where it was recalled."""
+        request = {"claim": claim, "signal": signal, "of": of, "context": context, "note": note}
+        voted: Voted = self._call("memory.vote", self._request(Vote, request))
+        return voted
+
+    def undo_vote(self, vote: str) -> Voted:
+        """Take a vote back: the claim's numbers become what they would be without it."""
+        voted: Voted = self._call("memory.undo_vote", UndoVote(vote, self.who, self.said))
+        return voted
+
+    def link(self, source: str, target: str, kind: str = "related") -> str:
+        """Relate two claims, or a claim and an entity; the relation's id."""
+        linked: str = self._call("memory.link", Link(source, target, kind, self.who, self.said)).id
+        return linked
+
+    def stats(self) -> Figures:
+        """Counts of this project."""
+        figures: Figures = self._call("memory.stats", Stats(self.who, self.said))
+        return figures
+
+    def export(self) -> Iterator[dict[str, Any]]:
+        """Every claim of the project as plain data that `import_` takes."""
+        after: str | None = None
+        while True:
+            page = self._call("memory.export", ExportPage(self.who, self.said, after=after))
+            for claim in page.claims:
+                yield exported(claim)
+            if not page.more:
+                return
+            after = page.claims[-1].id
+
+    def import_(self, claims: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> Sequence[Added]:
+        """Take in what another memory exported, ids and times included."""
+        return self.add_many(({k: v for k, v in claim.items() if k in _IMPORTED} for claim in claims), progress)
+
+    def rescan(self, progress: Progress | None = None) -> tuple[int, int]:
+        """Redact everything once more, after a rule changed; how many were looked at, and how many changed."""
+        looked_at = changed = 0
+        after: str | None = None
+        while True:
+            page = self._call("memory.rescan", Rescan(self.who, self.said, after=after))
+            looked_at, changed, after = looked_at + page.looked_at, changed + page.changed, page.last
+            if progress is not None:
+                progress(looked_at)
+            if after is None:
+                return looked_at, changed
+
+    def backfill(self, *, anew: bool = False, progress: Progress | None = None) -> int:
+        """Embed what has no vector; with `anew` everything, if the policy names another encoder. How many."""
+        done: int = 0
+        while True:
+            page: Backfilled = self._call("memory.backfill", Backfill(self.who, self.said, anew=anew))
+            done += page.done
+            if progress is not None:
+                progress(done)
+            if not page.left:
+                return done
+
+    def candidates(
+        self, query: str, *, text_level: str = "index", vector_level: str = "index", k: int | None = None
+    ) -> Candidates:
+        """What single levels find for a query, with raw scores: for measuring."""
+        ask = self._request(Ask, {"query": query, "k": k})
+        found: Candidates = self._call("memory.candidates", AskCandidates(ask, text_level, vector_level))
+        return found
+
+    def calibrate(
+        self, labelled: Sequence[tuple[str, set[str]]] | None = None, method: Method = "isotonic", *, save: bool = True
+    ) -> dict[str, Fitted]:
+        """Fit raw scores to labels, of queries or of votes; by side. Kept as this project's policy, if `save`."""
+        names, text, vector, model, terms = self._pairs(labelled)
+        fitted = {
+            name: found
+            for name, side in (("text", text_side(text)), ("vector", vector_side(vector)))
+            if (found := fit(side, names, method)) is not None
+        }
+        if fitted and save:
+            self._save_calibration(fitted, model, terms)
+        return fitted
+
+    def _pairs(
+        self, labelled: Sequence[tuple[str, set[str]]] | None
+    ) -> tuple[Sequence[str], Sequence[Any], Sequence[Any], str, str]:
+        text: list[list[tuple[float, bool]]] = []
+        vector: list[list[tuple[float, bool]]] = []
+        if labelled is None:
+            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(self.who, self.said))
+            names = list(dict.fromkeys(pair.query for pair in voted.pairs))
+            for name in names:
+                mine = [pair for pair in voted.pairs if pair.query == name]
+                text.append([(pair.bm25, pair.relevant) for pair in mine if pair.bm25 is not None])
+                vector.append([(pair.cos, pair.relevant) for pair in mine if pair.cos is not None])
+            return names, text, vector, voted.model, voted.terms
+        found = Candidates([], [], "", "")
+        for query, relevant in labelled:
+            found = self.candidates(query)
+            text.append([(score, id_ in relevant) for id_, score in found.text])
+            vector.append([(score, id_ in relevant) for id_, score in found.vector])
+        return [query for query, _ in labelled], text, vector, found.model, found.terms
+
+    def _save_calibration(self, fitted: dict[str, Fitted], model: str, terms: str) -> None:
+        import yaml
+
+        from scalepan.yamlfile import parse_yaml
+
+        whose = WhosePolicy(self.who.tenant, self.who.project)
+        history = self.store.call("store.policy_history", whose).changes
+        policy: dict[str, Any] = (parse_yaml(history[0].yaml) if history else None) or {}
+        calibration = {name: msgspec.to_builtins(found.curve) for name, found in fitted.items()}
+        policy.setdefault("retrieval", {})["calibration"] = {**calibration, "model": model, "terms": terms}
+        text = yaml.safe_dump(policy, sort_keys=False, allow_unicode=True)
+        self.store.call("store.set_policy", SetPolicy(text, self.who.tenant, self.who.project, self.who.actor))
+
+    def _ask(self, operation: str, query: str, *values: Any) -> Recall:
+        names = ("k", "alpha", "max_tokens", "scopes", "kinds", "why", "at")
+        request = {"query": query, **dict(zip(names, values, strict=True))}
+        found: Recall = self._call(operation, self._request(Ask, request))
+        return found
+
+    def _request(self, type_: type[Any], values: Mapping[str, Any]) -> Any:
+        """A checked request; what is wrong with it is an InputError that names the field."""
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None
+        }
+        plain = msgspec.to_builtins(plain)
+        _check(plain, type_)
+        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, policy=self.said)
+
+    def _call(self, operation: str, request: msgspec.Struct) -> Any:
+        return self.store.call(operation, request)
+
+
+_IMPORTED = frozenset(NewClaim.__struct_fields__)
+
+
+def exported(claim: Claim) -> dict[str, Any]:
+    """A claim as it leaves for another store."""
+    data: dict[str, Any] = {name: getattr(claim, name) for name in NewClaim.__struct_fields__}
+    data["provenance"] = msgspec.to_builtins(claim.provenance)
+    data["entities"] = msgspec.to_builtins(claim.entities)
+    return {name: value for name, value in data.items() if value not in (None, [], {})}
+
+
+def new_claim(claim: NewClaim | Mapping[str, Any] | str, number: int) -> NewClaim:
+    """Something to remember, checked; InputError names the field. Entities may be plain names."""
+    if isinstance(claim, NewClaim):
+        return claim
+    data: Any = {"text": claim} if isinstance(claim, str) else dict(claim)
+    if isinstance(data.get("provenance"), Provenance):
+        data["provenance"] = msgspec.to_builtins(data["provenance"])
+    if isinstance(data.get("entities"), (list, tuple)):
+        data["entities"] = [{"name": e} if isinstance(e, str) else msgspec.to_builtins(e) for e in data["entities"]]
+    _check(data, NewClaim, id_=str(data.get("id") or f"number {number + 1}"))
+    return msgspec.convert(data, NewClaim)
+
+
+def _check(data: Any, type_: type[Any], id_: str | None = None) -> None:
+    faults = problems(data, type_)
+    if faults:
+        error = InputError(faults[0].message, id=id_, path=faults[0].path, more=[str(fault) for fault in faults[1:]])
+        error.noun = "claim"
+        raise error
+
+
+def _said(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:
+    """What the caller's policy says, packed once."""
+    below: list[Layer] = []
+    above = list(env_layers(os.environ))
+    if isinstance(policy, Policy):
+        below.append(Layer("policy", msgspec.to_builtins(policy), may_relax=True))
+    else:
+        named = Path(policy) if isinstance(policy, (str, os.PathLike)) else find_file(os.environ)
+        if named is not None:
+            below.append(read_file(named))
+        if isinstance(policy, Mapping):
+            above.append(Layer("call", policy))
+    return msgspec.msgpack.encode(Said(below, above))
+
+
+def _pages(claims: Iterable[Any]) -> Iterator[list[Any]]:
+    page: list[Any] = []
+    for claim in claims:
+        page.append(claim)
+        if len(page) == MOST_AT_ONCE:
+            yield page
+            page = []
+    if page:
+        yield page

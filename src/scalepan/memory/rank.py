@@ -1,0 +1,166 @@
+"""The formulas of recall: normalize, fuse, rerank (spec memory.md, sections 2 to 4). Pure functions under its names."""
+
+from collections.abc import Sequence
+from math import ceil, exp, log
+from typing import NamedTuple
+
+from scalepan.policy.retrieval import Normalize, Rerank, Retrieval
+from scalepan.text import has_fragment, word_count
+
+DEFAULT_NORMALIZE = Normalize()
+DEFAULT_RERANK = Rerank()
+
+
+def norm_cos(sim: float) -> float:
+    """Cosine similarity, -1 to 1, as a score from 0 to 1.
+
+    >>> norm_cos(-1.0), norm_cos(0.0), norm_cos(1.0)
+    (0.0, 0.5, 1.0)
+    """
+    # Rounding makes the cosine of a vector with itself 1.0000001.
+    return min(max((sim + 1) / 2, 0.0), 1.0)
+
+
+def norm_bm25(scores: Sequence[float], policy: Normalize = DEFAULT_NORMALIZE) -> list[float]:
+    """BM25 scores of all candidates, min-max; where all are equal each is 1, or 0 by `minmax_tie: zero`.
+
+    >>> norm_bm25([2.0, 5.0, 8.0])
+    [0.0, 0.5, 1.0]
+    >>> norm_bm25([3.0])
+    [1.0]
+    """
+    if not scores:
+        return []
+    low, high = min(scores), max(scores)
+    # Sums of the same numbers in another order differ in their last digit, and are equal all the same.
+    if high - low < policy.epsilon and policy.minmax_tie == "one":
+        return [1.0] * len(scores)
+    span = max(high - low, policy.epsilon)
+    return [(score - low) / span for score in scores]
+
+
+def norm_rank(rank: int) -> float:
+    """A rank, counted from 1, as a score: for ILIKE, which finds but does not weigh.
+
+    >>> norm_rank(1), norm_rank(3)
+    (0.5, 0.25)
+    """
+    return 1 / (1 + rank)
+
+
+def fuse(s_vec: float, s_text: float, alpha: float) -> float:
+    """S: meaning and words in one number.
+
+    >>> round(fuse(0.91, 0.55, 0.65), 3)
+    0.784
+    """
+    return alpha * s_vec + (1 - alpha) * s_text
+
+
+def sigmoid(x: float) -> float:
+    """1 / (1 + exp(-x)), for any x.
+
+    >>> sigmoid(0.0), sigmoid(-1000.0)
+    (0.5, 0.0)
+    """
+    return 1 / (1 + exp(-x)) if x > -700 else 0.0
+
+
+def linear_utility(utility: float) -> float:
+    """What stands in for sigma(z) where the population has no spread: utility, -1 to 1, as 0 to 1.
+
+    >>> linear_utility(0.0), linear_utility(-1.0)
+    (0.5, 0.0)
+    """
+    return min(max((utility + 1) / 2, 0.0), 1.0)
+
+
+def recency(age_days: float, half_life_days: float) -> float:
+    """1.0 for a new claim, 0.5 after one half-life.
+
+    >>> recency(30, half_life_days=30)
+    0.5
+    """
+    # A clock that went back must not make a claim newer than new.
+    return exp(-log(2) * max(age_days, 0.0) / half_life_days)
+
+
+def g(
+    utility_z: float,
+    confidence: float,
+    recency: float,
+    quality: float | None = None,
+    policy: Rerank = DEFAULT_RERANK,
+) -> float:
+    """The coefficient of reranking: how use, certainty, age and, if given, quality scale relevance.
+
+    >>> round(g(0.0, 0.5, 1.0), 6)
+    0.6
+    >>> round(g(0.0, 0.5, 1.0, quality=0.5), 6)
+    0.45
+    """
+    product = 1.0
+    for _, factor in g_factors(Gains(sigmoid(utility_z), confidence, recency, quality), policy):
+        product *= factor
+    return product
+
+
+class Gains(NamedTuple):
+    """What g is made of, each from 0 to 1: the spec's breakdown `util`, `conf`, `rec`."""
+
+    util: float
+    conf: float
+    rec: float
+    qual: float | None = None
+    """None where quality does not count."""
+
+
+def g_factors(gains: Gains, policy: Rerank = DEFAULT_RERANK) -> list[tuple[str, float]]:
+    """The factors of g by name, in the spec's order."""
+    factors = [
+        ("utility", policy.utility.scale(gains.util)),
+        ("confidence", policy.confidence.scale(gains.conf)),
+        ("recency", policy.recency.scale(gains.rec)),
+    ]
+    if gains.qual is not None:
+        factors.append(("quality", policy.quality.scale(gains.qual)))
+    return factors
+
+
+class Parameters(NamedTuple):
+    """What one recall works with, and why."""
+
+    alpha: float
+    why_alpha: str
+    k_txt: int
+    k_vec: int
+    k_final: int
+
+
+def parameters(query: str, policy: Retrieval, alpha: float | None = None, k: int | None = None) -> Parameters:
+    """Alpha and k for a query: as the call says, else as the query suggests, else as the policy has it (section 3).
+
+    >>> parameters("billing", Retrieval())
+    Parameters(alpha=0.4, why_alpha='at most 2 words', k_txt=48, k_vec=96, k_final=12)
+    >>> parameters("how is a plan cancelled", Retrieval(), k=3)[2:]
+    (12, 24, 3)
+    """
+    chosen, why = (alpha, "by the call") if alpha is not None else _alpha(query, policy)
+    hybrid = policy.hybrid
+    k_final = k if k is not None else hybrid.k_final
+    # Four and eight times k_final in the spec's policy; a call with another k keeps the proportion.
+    k_txt, k_vec = (ceil(side * k_final / hybrid.k_final) for side in (hybrid.k_txt, hybrid.k_vec))
+    return Parameters(chosen, why, k_txt, k_vec, k_final)
+
+
+def _alpha(query: str, policy: Retrieval) -> tuple[float, str]:
+    dynamic = policy.dynamic
+    if dynamic.alpha:
+        if has_fragment(query):
+            return dynamic.lexical_alpha, "a piece of code, a quote or a URL"
+        words = word_count(query, policy.morphology)
+        if words <= dynamic.lexical_terms:
+            return dynamic.lexical_alpha, f"at most {dynamic.lexical_terms} words"
+        if words >= dynamic.semantic_terms:
+            return dynamic.semantic_alpha, f"{dynamic.semantic_terms} words or more"
+    return policy.hybrid.alpha, "by the policy"

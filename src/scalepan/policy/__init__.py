@@ -1,0 +1,7 @@
+"""Every constant of every formula, with its unit, range and reason: loaded, checked, versioned."""
+
+from scalepan.policy.load import Layer, load_policy, resolve
+from scalepan.policy.model import Policy, schema
+from scalepan.policy.value import ScoringWeights
+
+__all__ = ["Layer", "Policy", "ScoringWeights", "load_policy", "resolve", "schema"]

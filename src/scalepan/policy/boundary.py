@@ -1,0 +1,164 @@
+"""Who may read what: classes, purposes and invariants (NOTES.md, "Memory": Boundary). Deny over redact over allow."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from scalepan.check import in_order
+from scalepan.policy._fields import Section, choice
+from scalepan.policy.invariants import InvariantError, parse
+
+BoundaryClass = Literal["public", "internal", "pii", "secret"]
+Scope = Literal["session", "project", "principle"]
+Effect = Literal["deny", "redact", "allow"]
+CLASSES: tuple[BoundaryClass, ...] = ("public", "internal", "pii", "secret")
+"""From mild to strict."""
+SCOPES: tuple[Scope, ...] = ("session", "project", "principle")
+
+
+class Access(Section, frozen=True, kw_only=True):
+    """For which purposes a class may be read. A purpose is a name, or a prefix that ends in `*`."""
+
+    allow: Annotated[list[str], choice("purposes that read the text as it is kept")] = msgspec.field(default_factory=list)
+    redact: Annotated[list[str], choice("purposes that read it without personal data")] = msgspec.field(default_factory=list)
+    deny: Annotated[list[str], choice("purposes that never read it, whatever else is said")] = msgspec.field(
+        default_factory=list
+    )
+
+    def effect(self, purpose: str) -> Effect:
+        """What comes of one purpose; what nobody mentions is denied.
+
+        >>> Access(allow=["tool:*"], deny=["tool:mail"]).effect("tool:mail")
+        'deny'
+        """
+        if self.denies(purpose):
+            return "deny"
+        if _any_covers(self.redact, purpose):
+            return "redact"
+        return "allow" if _any_covers(self.allow, purpose) else "deny"
+
+    def denies(self, purpose: str) -> bool:
+        """Whether the purpose is denied in so many words, and not only by not being mentioned."""
+        return _any_covers(self.deny, purpose)
+
+
+def _classes() -> dict[BoundaryClass, Access]:
+    return {
+        "public": Access(allow=["*"]),
+        "internal": Access(allow=["answer:task", "tool:*"]),
+        "pii": Access(redact=["tool:contact-lookup"]),
+        "secret": Access(),
+    }
+
+
+class Boundary(Section, frozen=True, kw_only=True):
+    """What a request may read. Layers below the policy file can only make this stricter."""
+
+    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    classes: Annotated[
+        dict[BoundaryClass, Access], choice("access by class, from mild to strict; a class not named is shut")
+    ] = msgspec.field(default_factory=_classes)
+    scopes: Annotated[list[Annotated[Scope, in_order(Scope)]], choice("scopes that are searched at all")] = msgspec.field(
+        default_factory=lambda: list(SCOPES)
+    )
+    invariants: Annotated[
+        dict[str, str], choice("rules by name that every request must meet: == != > >= < <= && || ! in, over its facts")
+    ] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, rule in self.invariants.items():
+            try:
+                parse(rule)
+            except (InvariantError, RecursionError) as error:
+                raise ValueError(f"invariants.{name}: {error}") from None
+
+
+def covers(pattern: str, purpose: str) -> bool:
+    """Whether a pattern means this purpose, or this pattern and all it means.
+
+    >>> covers("tool:*", "tool:mail"), covers("tool:mail", "tool:*"), covers("*", "tool:*")
+    (True, False, True)
+    """
+    if pattern.endswith("*"):
+        return purpose.startswith(pattern[:-1])
+    return pattern == purpose
+
+
+def _any_covers(patterns: list[str], purpose: str) -> bool:
+    return any(covers(pattern, purpose) for pattern in patterns)
+
+
+def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Lay a lower layer over this section without relaxing it.
+
+    Grants shrink to what both allow, denials and redactions add up, invariants must all hold. What has the wrong shape
+    is laid over as it is, so that the check that follows can name it.
+
+    >>> section = {"classes": {"internal": {"allow": ["tool:*"], "redact": [], "deny": []}}, "scopes": ["project"]}
+    >>> tighten(section, {"classes": {"internal": {"allow": ["*"], "deny": ["tool:mail"]}}, "scopes": ["session"]})
+    >>> section
+    {'classes': {'internal': {'allow': ['tool:*'], 'redact': [], 'deny': ['tool:mail']}}, 'scopes': []}
+    """
+    for key, value in values.items():
+        match key, value, into.get(key):
+            case "classes", Mapping(), dict() as classes:
+                for name, access in value.items():
+                    classes[name] = _tighter(classes.get(name), access)
+            case "scopes", list(), list() as scopes:
+                known = [scope for scope in scopes if scope in value or scope not in SCOPES]
+                into[key] = known + [scope for scope in value if scope not in SCOPES]
+            case "invariants", Mapping(), dict() as invariants:
+                for name, rule in value.items():
+                    _demand(invariants, name, rule)
+            case ("classes" | "invariants", _, dict()) | ("scopes", _, list()):
+                into[key] = value
+            case "classes" | "invariants" | "scopes", _, _:
+                pass  # what is above has the wrong shape, and the check names that
+            case _:
+                into[key] = value
+
+
+def _tighter(upper: Any, lower: Any) -> Any:
+    """Access as both layers grant it. A class that the upper layer does not name is shut and stays so."""
+    shut: dict[str, list[str]] = {"allow": [], "redact": [], "deny": []}
+    if upper is not None and not _is_access(upper):
+        return upper
+    if not _is_access(lower):
+        return lower
+    upper = {**shut, **(upper or {})}
+    open_above = [*upper["allow"], *upper["redact"]]
+    return {
+        "allow": _common(upper["allow"], lower["allow"]) if "allow" in lower else upper["allow"],
+        "redact": _united(upper["redact"], _common(open_above, lower.get("redact", []))),
+        "deny": _united(upper["deny"], lower.get("deny", [])),
+        # What does not belong there is kept, for the check to name.
+        **{key: value for key, value in lower.items() if key not in ("allow", "redact", "deny")},
+    }
+
+
+def _is_access(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(purposes, list) and all(isinstance(purpose, str) for purpose in purposes) for purposes in value.values()
+    )
+
+
+def _common(upper: list[str], lower: list[str]) -> list[str]:
+    """The narrower of every two patterns that meet.
+
+    >>> _common(["tool:*", "answer:task"], ["tool:mail", "*"])
+    ['tool:mail', 'tool:*', 'answer:task']
+    """
+    met = [b if covers(a, b) else a for a in upper for b in lower if covers(a, b) or covers(b, a)]
+    return list(dict.fromkeys(met))
+
+
+def _united(one: list[str], other: list[str]) -> list[str]:
+    return list(dict.fromkeys([*one, *other]))
+
+
+def _demand(invariants: dict[str, Any], name: str, rule: Any) -> None:
+    """Add a rule. One of that name stays, and the new one stands beside it: put into one text, it could break out."""
+    while name in invariants and invariants[name] != rule:
+        name = f"{name}'"
+    invariants[name] = rule

@@ -1,0 +1,92 @@
+"""Constants of the scorers: thresholds, presets, limits (spec scorers.md)."""
+
+from typing import Annotated, Any
+
+import msgspec
+
+from scalepan.policy._fields import Section, choice, count, number, share
+
+
+def _use(type_: str, weight: float, threshold: float) -> dict[str, Any]:
+    return {"type": type_, "weight": weight, "threshold": threshold}
+
+
+PRESETS: dict[str, list[dict[str, Any]]] = {
+    "standard": [
+        _use("operation-accuracy", 1.0, 0.8),
+        _use("target-block-precision", 1.0, 0.75),
+        _use("content-quality", 1.0, 0.6),
+    ],
+    "strict": [
+        _use("operation-accuracy", 1.0, 0.9),
+        _use("target-block-precision", 1.0, 0.9),
+        _use("content-quality", 1.0, 0.8),
+        _use("anti-hallucination", 2.0, 1.0),
+    ],
+    "operation-focused": [
+        _use("operation-accuracy", 2.0, 0.9),
+        _use("target-block-precision", 1.5, 0.85),
+        _use("content-quality", 0.5, 0.5),
+    ],
+}
+THRESHOLDS = {
+    "operation-accuracy": 0.8,
+    "target-block-precision": 0.75,
+    "content-quality": 0.6,
+    "operation-result": 0.8,
+    "anti-hallucination": 1.0,
+    "response-time": 1.0,
+    "exact": 1.0,
+    "contains": 1.0,
+    "regex": 1.0,
+    "json-equal": 1.0,
+    "levenshtein": 0.8,
+    "numeric": 1.0,
+    "embedding-similarity": 0.8,
+    "llm-judge": 0.7,
+}
+
+
+class OperationResult(Section, frozen=True, kw_only=True):
+    """Did the operations apply, and is what came of them good?"""
+
+    applied_weight: Annotated[float, share("how much being applicable counts")] = 0.6
+    content_weight: Annotated[float, share("how much the resulting content counts")] = 0.4
+
+    def __post_init__(self) -> None:
+        if abs(self.applied_weight + self.content_weight - 1.0) > 1e-9:
+            raise ValueError(f"the weights add up to {self.applied_weight + self.content_weight:g}, not 1")
+
+
+class Patterns(Section, frozen=True, kw_only=True):
+    """Regular expressions over page content."""
+
+    ignore_case: Annotated[bool, choice("whether upper and lower case are the same")] = False
+    timeout_ms: Annotated[float, number("how long one pattern may search; then the scorer has failed", "ms", gt=0)] = 1000.0
+    shown_characters: Annotated[int, count("how much content an issue quotes", "characters", 1)] = 100
+
+
+class Evals(Section, frozen=True, kw_only=True):
+    """Is the output right?"""
+
+    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    preset: Annotated[str, choice("the preset used where nothing else is said")] = "standard"
+    presets: Annotated[
+        dict[str, list[dict[str, Any]]], choice("lists of scorers by name: type, weight, threshold, options")
+    ] = msgspec.field(default_factory=PRESETS.copy)
+    thresholds: Annotated[
+        dict[str, Annotated[float, share("from here on the scorer passes")]], choice("thresholds by scorer")
+    ] = msgspec.field(default_factory=THRESHOLDS.copy)
+    strict_operations: Annotated[bool, choice("whether operations that nobody asked for cost operation-accuracy")] = False
+    literal_hallucination: Annotated[
+        bool, choice("the spec sample's own rule: any new block fails, even one that was asked for")
+    ] = False
+    long_document: Annotated[
+        int, count("from this length on, content lost behind the start points to context loss", "blocks", 1)
+    ] = 20
+    operation_result: OperationResult = OperationResult()
+    patterns: Patterns = Patterns()
+
+    def __post_init__(self) -> None:
+        if self.preset not in self.presets:
+            raise ValueError(f"preset '{self.preset}' is not one of {', '.join(self.presets)}")

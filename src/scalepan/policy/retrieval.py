@@ -1,0 +1,195 @@
+"""Constants of recall: how candidates are found, fused, reranked and spread out (spec memory.md)."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from scalepan.check import in_order
+from scalepan.policy._fields import Section, choice, count, number, share
+
+TextLevel = Literal["index", "L2", "L0"]
+VectorLevel = Literal["index", "L3", "L1"]
+Tie = Literal["one", "zero"]
+MissingSide = Literal["zero", "as_is"]
+Method = Literal["quantile", "isotonic", "platt"]
+Morphology = Literal["auto", "on", "off"]
+
+HALF_LIVES = {"fact": 120.0, "task": 14.0, "preference": 90.0, "policy_hint": 365.0}
+"""Days, by kind of claim."""
+
+
+class Hybrid(Section, frozen=True, kw_only=True):
+    """How many candidates each side brings, and how the two sides are fused."""
+
+    alpha: Annotated[float, share("how much meaning counts beside words; 0.3 to 0.9 is sensible")] = 0.65
+    k_txt: Annotated[int, count("candidates by words; grows with what a call asks for, as k_final does", "claims", 1)] = 48
+    k_vec: Annotated[int, count("candidates by meaning; grows in the same way", "claims", 1)] = 96
+    k_final: Annotated[int, count("claims returned where the call names no number", "claims", 1)] = 12
+    recency_half_life_days: Annotated[float, number("half-life of kinds that have none of their own", "days", gt=0)] = 30.0
+
+
+class Dynamic(Section, frozen=True, kw_only=True):
+    """What the query itself says about the parameters. An alpha in the call wins over all of it."""
+
+    alpha: Annotated[bool, choice("choose alpha by the query; false: always hybrid.alpha")] = True
+    lexical_terms: Annotated[int, count("a query of at most so many words is looked up by words", "words")] = 2
+    lexical_alpha: Annotated[float, share("alpha of such a query, and of one with a piece of code, a quote or a URL")] = 0.4
+    semantic_terms: Annotated[int, count("a query of at least so many words is natural language", "words", 1)] = 12
+    semantic_alpha: Annotated[float, share("alpha of such a query")] = 0.75
+    expand: Annotated[bool, choice("look again, twice as wide and once, on a side with under k_final / 2 hits")] = True
+
+
+class Curve(Section, frozen=True, kw_only=True):
+    """A fitted mapping of a raw score to 0..1: points to interpolate between, or for platt the pair a, b."""
+
+    method: Annotated[Method, in_order(Method), choice("how it was fitted")]
+    x: Annotated[list[float], choice("raw scores, rising; for platt: a and b of 1 / (1 + exp(a s + b))")]
+    y: Annotated[list[Annotated[float, share("what the raw score becomes")]], choice("what they become; none for platt")]
+
+    def __post_init__(self) -> None:
+        if self.method == "platt":
+            if len(self.x) != 2 or self.y:
+                raise ValueError("platt has two numbers in x, and none in y")
+            if self.x[0] > 0:
+                raise ValueError("the first number of platt must not be above 0: a higher score would count less")
+        elif not self.x or len(self.x) != len(self.y):
+            raise ValueError(f"x and y must be equally long and not empty, not {len(self.x)} and {len(self.y)}")
+        elif any(b <= a for a, b in zip(self.x, self.x[1:], strict=False)):
+            raise ValueError("x must rise")
+        elif any(b < a for a, b in zip(self.y, self.y[1:], strict=False)):
+            raise ValueError("y must not fall")
+
+
+class Calibration(Section, frozen=True, kw_only=True):
+    """Raw scores to 0..1 as fitted by `scalepan memory calibrate`. Without it, min-max and (cos + 1) / 2 are used."""
+
+    use: Annotated[bool, choice("whether fitted curves are used")] = True
+    text: Annotated[Curve, choice("for BM25 of the index")] | None = None
+    vector: Annotated[Curve, choice("for cosine similarity")] | None = None
+    model: Annotated[str, choice("the encoder that `vector` was fitted with; with another it is not used")] = ""
+    terms: Annotated[str, choice("the term rules that `text` was fitted with; with others it is not used")] = ""
+
+
+class Normalize(Section, frozen=True, kw_only=True):
+    """Raw scores to 0..1 (section 2), and what stands in for a side that did not find a claim."""
+
+    minmax_tie: Annotated[
+        Tie, in_order(Tie), choice("what equal BM25 scores become: one, or zero as the bare formula has it")
+    ] = "one"
+    missing_side: Annotated[
+        MissingSide,
+        in_order(MissingSide),
+        choice("a claim that one side did not find: zero there, or the other as it is"),
+    ] = "zero"
+    epsilon: Annotated[float, number("floor of denominators", "points", gt=0)] = 1e-6
+
+
+class Factor(Section, frozen=True, kw_only=True):
+    """One factor of g: floor + span x what was measured."""
+
+    floor: Annotated[float, share("what is left of the score at 0")]
+    span: Annotated[float, share("what 1 adds")]
+
+    def __post_init__(self) -> None:
+        if self.floor + self.span > 1 + 1e-9:
+            raise ValueError(f"floor and span add up to {self.floor + self.span:g}: more than 1")
+
+    def scale(self, measured: float) -> float:
+        """The factor, what was measured being clipped to 0..1."""
+        return self.floor + self.span * min(max(measured, 0.0), 1.0)
+
+
+class Rerank(Section, frozen=True, kw_only=True):
+    """The coefficient g (section 4)."""
+
+    use_quality: Annotated[bool, choice("whether a claim's quality scales its score too")] = False
+    utility: Factor = Factor(floor=0.6, span=0.4)
+    confidence: Factor = Factor(floor=0.5, span=0.5)
+    recency: Factor = Factor(floor=0.3, span=0.7)
+    quality: Factor = Factor(floor=0.5, span=0.5)
+    half_life_days: Annotated[
+        dict[str, Annotated[float, number("half-life of this kind", "days", gt=0)]],
+        choice("half-lives by kind of claim"),
+    ] = msgspec.field(default_factory=HALF_LIVES.copy)
+
+
+class Diversity(Section, frozen=True, kw_only=True):
+    """What keeps a recall from saying one thing twelve times (section 5.3)."""
+
+    mmr_lambda: Annotated[float, share("1: score alone; lower: unlike what is chosen already")] = 0.85
+    entity_cap: Annotated[int, count("claims about one entity; 0: no cap", "claims")] = 2
+    unique_content: Annotated[bool, choice("one claim for each content hash")] = True
+
+
+class Text(Section, frozen=True, kw_only=True):
+    """How claims are found by their words."""
+
+    level: Annotated[TextLevel, in_order(TextLevel), choice("where to begin: the index, L2 (DuckDB FTS), L0 (ILIKE)")] = (
+        "index"
+    )
+    k1: Annotated[float, number("BM25: how soon a repeated word counts no more", "times", ge=0)] = 1.2
+    b: Annotated[float, share("BM25: how much a long text is held against it")] = 0.75
+
+
+class Vectors(Section, frozen=True, kw_only=True):
+    """How claims are found by their meaning."""
+
+    level: Annotated[VectorLevel, in_order(VectorLevel), choice("where to begin: the index, L3 (DuckDB VSS), L1 (SQL)")] = (
+        "index"
+    )
+    overfetch: Annotated[
+        float, number("L3 is approximate: so many times k_vec are fetched and scored again", "times", ge=1)
+    ] = 2.0
+    exact_claims: Annotated[
+        int, count("up to so many claims in reach, the index compares each with the query exactly", "claims", 0)
+    ] = 50_000
+    rescore: Annotated[
+        int, count("with more, so many times k_vec that point the same way, sign by sign, are compared", "times", 1)
+    ] = 40
+
+
+class Change(Section, frozen=True, kw_only=True):
+    """What one vote adds to a claim."""
+
+    utility: Annotated[float, number("added to utility", "points", ge=-1, le=1)] = 0.0
+    confidence: Annotated[float, number("added to confidence", "points", ge=-1, le=1)] = 0.0
+
+
+class Feedback(Section, frozen=True, kw_only=True):
+    """What votes do, and how fast it fades (section 4)."""
+
+    helpful: Change = Change(utility=0.10, confidence=0.05)
+    harmful: Change = Change(utility=-0.20, confidence=-0.10)
+    outdated: Change = Change(confidence=-0.20)
+    duplicate_utility: Annotated[float, share("what is left of the utility of a claim that was merged")] = 0.5
+    utility_half_life_days: Annotated[float, number("utility halves in", "days", gt=0)] = 30.0
+    quality_half_life_days: Annotated[float, number("quality halves in", "days", gt=0)] = 120.0
+
+
+class Retrieval(Section, frozen=True, kw_only=True):
+    """What should it recall now?"""
+
+    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    hybrid: Hybrid = Hybrid()
+    dynamic: Dynamic = Dynamic()
+    calibration: Calibration = Calibration()
+    normalize: Normalize = Normalize()
+    rerank: Rerank = Rerank()
+    diversity: Diversity = Diversity()
+    text: Text = Text()
+    vectors: Vectors = Vectors()
+    feedback: Feedback = Feedback()
+    threshold: Annotated[float, share("from here on a claim enters an active context")] = 0.15
+    context_hours: Annotated[float, number("an active context expires after", "hours", gt=0)] = 24.0
+    morphology: Annotated[
+        Morphology, in_order(Morphology), choice("Japanese by words: auto where the extra is installed")
+    ] = "auto"
+    timeout_ms: Annotated[float, number("how long one recall may take", "ms", gt=0)] = 10_000.0
+
+    def half_life(self, kind: str) -> float:
+        """Days until a claim of this kind counts half.
+
+        >>> Retrieval().half_life("task"), Retrieval().half_life("rumor")
+        (14.0, 30.0)
+        """
+        return self.rerank.half_life_days.get(kind, self.hybrid.recency_half_life_days)

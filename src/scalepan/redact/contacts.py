@@ -1,0 +1,106 @@
+"""E-mail addresses and IP addresses."""
+
+import re
+from collections.abc import Iterator
+from ipaddress import AddressValueError, IPv6Address
+from string import ascii_letters, digits
+
+from scalepan.redact.plain import MARK
+from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.view import View
+
+_LETTER = "0-9A-Za-z\u00c0-\u024f"
+LONGEST_LOCAL = 64
+# The standard allows more signs before the @, but those rather belong to what is around: a=b@c, x/y@z, 'a@b'.
+_PLAIN = ascii_letters + digits + "._%+-"
+_LOCAL = _PLAIN + "".join(map(chr, range(0xC0, 0x250)))
+_DOMAIN = re.compile(
+    rf"@(?:[{_LETTER}](?:[{_LETTER}-]{{0,62}}[{_LETTER}])?\.){{1,8}}(?P<top>[A-Za-z]{{2,24}}|xn--[0-9A-Za-z-]{{2,59}})(?![{_LETTER}_])"
+)
+# icon@2x.png is a picture, and lib@next.js a package.
+_ENDINGS = "png jpg jpeg gif svg webp ico bmp avif pdf js ts mjs cjs css html json xml yml yaml txt"
+_FILE_ENDINGS = frozenset(_ENDINGS.split())
+# Those who take code from everybody; git@github.com names no one.
+_ROLES = frozenset(["git", "hg", "svn"])
+_IN_ADDRESS = re.compile(rf"://[^\s/{MARK}]*\Z")
+
+_BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+# Not the ones that every machine has: its own, any, a mask.
+_IPV4 = re.compile(
+    rf"[1-9](?<![0-9A-Za-z_.-].)(?<!(?=127|255).)(?:(?<=2)(?:5[0-4]|[0-4][0-9])|(?<=1)[0-9]{{2}}|[0-9]?)"
+    rf"(?:\.{_BYTE}){{3}}(?![0-9A-Za-z_]|\.[0-9]|-[0-9])"
+)
+# A number with dots behind one of these is a version, a section or an enzyme.
+_NUMBERED = """
+v ver version versions release build firmware driver section sections sec chapter clause figure fig table appendix ec
+article item step rule python chrome windows node バージョン 第
+"""
+_NUMBERED_WORDS = frozenset(_NUMBERED.split())
+_LAST_WORD = re.compile(r"[^\W\d_]{1,12}(?=\.?$)")
+_IPV6 = re.compile(
+    r"[0-9A-Fa-f:](?<![0-9A-Za-z_:.].)(?:[0-9A-Fa-f]{0,3}:|(?<=:))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){1,7}"
+    r"(?:\.[0-9]{1,3}){0,3}(?![0-9A-Za-z_:])"
+)
+# Single colons between groups, and two in a row at most once.
+_WELL_PARTED = re.compile(r"(?!.*::.*::|.*:::|:[^:])[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4})*(?<![^:]:)")
+_DIGIT = re.compile("[0-9]")
+
+
+def _emails(view: View) -> Iterator[Hit]:
+    text = view.text
+    has_url = "://" in text
+    signs = _PLAIN if text.isascii() else _LOCAL
+    for match in _DOMAIN.finditer(text):
+        if match["top"].lower() in _FILE_ENDINGS:
+            continue
+        at = match.start()
+        ahead = text[max(0, at - LONGEST_LOCAL) : at]
+        local = ahead[len(ahead.rstrip(signs)) :].lstrip(".-%+")
+        start = at - len(local)
+        if not local or local in _ROLES or (has_url and _IN_ADDRESS.search(text[max(0, start - 128) : start])):
+            continue
+        yield start, match.end(), "email"
+
+
+def _ip_addresses(view: View) -> Iterator[Hit]:
+    text = view.text
+    if "." in text:
+        for match in _IPV4.finditer(text):
+            if not _is_numbered(text[max(0, match.start() - 24) : match.start()]):
+                yield (*match.span(), "ip-address")
+    if text.count(":") > 1:
+        for match in _IPV6.finditer(text):
+            if _is_ipv6(match.group()):
+                yield (*match.span(), "ip-address")
+
+
+def _is_numbered(before: str) -> bool:
+    """Whether what stands in front says that the numbers are those of a version or a chapter."""
+    before = before.rstrip(" :=^~<>\"'-")
+    last = before[-1:]
+    if last != "." and not last.isalpha():
+        return last in ("/", "§")
+    word = _LAST_WORD.search(before)
+    return word is not None and word.group().lower() in _NUMBERED_WORDS
+
+
+def _is_ipv6(signs: str) -> bool:
+    """Written in full, or shortened with enough left that it is no time of day and no name of a program."""
+    groups = [group for group in signs.split(":") if group]
+    if "::" in signs and (len(groups) < 2 or len(groups[0]) < 3 or not _DIGIT.search(signs)):
+        return False
+    if "." in signs:
+        return _is_mapped(signs)
+    fits = len(groups) <= 7 if "::" in signs else len(groups) == 8
+    return fits and _WELL_PARTED.fullmatch(signs) is not None and signs.lstrip("0:") != "1"
+
+
+def _is_mapped(signs: str) -> bool:
+    """Whether this is an address whose last numbers are written as those of an IPv4 address."""
+    try:
+        return not IPv6Address(signs).is_loopback
+    except AddressValueError:
+        return False
+
+
+CONTACTS = [Rule(frozenset(["email"]), _emails), Rule(frozenset(["ip-address"]), _ip_addresses)]

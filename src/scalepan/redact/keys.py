@@ -1,0 +1,67 @@
+"""Private keys and JSON web tokens: known by their shape, not by whose they are."""
+
+import re
+from collections.abc import Iterator
+
+from scalepan.redact.plain import MARK
+from scalepan.redact.rule import TIGHT_EDGE, Hit, Near, Rule, everywhere, patterns
+from scalepan.redact.view import View
+
+PEM_LIMIT = 65_536
+"""The longest private key that is looked for, in characters: one for RSA with 16,384 bits has 13,000."""
+
+PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+PEM_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+# The lines of a key whose last line is missing: headers, lines of base64, and what is left of the one that was cut.
+_GAP = r"(?:\s|\\[nr]){1,40}"
+_UNENDED = re.compile(
+    rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\{MARK}]{{0,80}}){{0,4}}"
+    rf"(?:{_GAP}[0-9A-Za-z+/=]{{16,1000}}){{1,2000}}"
+    rf"(?:(?:\n|\\n)[ \t]{{0,40}}[0-9A-Za-z+/]{{1,15}}={{0,2}}(?=[\s\\\"']|$))?"
+)
+# Three parts or more, or two where the second is an object too.
+_PART = "[0-9A-Za-z_-]"
+_JWT = re.compile(rf"{TIGHT_EDGE}eyJ{_PART}{{6,}}\.(?:{_PART}{{6,}}(?:\.{_PART}*){{1,3}}|eyJ{_PART}{{6,}})")
+
+
+def _pem(view: View) -> Iterator[Hit]:
+    done = 0
+    for word in everywhere(view.text, "BEGIN "):
+        head = pem_head(view.text, word, done)
+        if head:
+            done = _end_of_key(view.text, head.end())
+            yield head.start(), done, "private-key"
+
+
+def pem_head(text: str, word: int, floor: int = 0) -> re.Match[str] | None:
+    """The first line of a private key that has its BEGIN at `word`. Before it stand 4 or 5 dashes, perhaps a space."""
+    heads = (PEM_BEGIN.match(text, begin) for begin in range(max(word - 6, floor), word - 3))
+    return next(filter(None, heads), None)
+
+
+def _end_of_key(text: str, start: int) -> int:
+    """Behind the last line of a key whose first line ends at `start`, or as far as its letters go.
+
+    Single dashes inside are those of headers (DEK-Info: AES-128-CBC); four in a row begin the last line.
+    """
+    dashes = text.find("----", start, start + PEM_LIMIT)
+    last = PEM_END.match(text, dashes) if dashes >= 0 and MARK not in text[start:dashes] else None
+    end = last or _UNENDED.match(text, start)
+    return end.end() if end else start
+
+
+def _jwt(view: View) -> Iterator[Hit]:
+    for at in everywhere(view.text, "eyJ"):
+        match = _JWT.match(view.text, at)
+        if match:
+            yield (*match.span(), "jwt")
+
+
+# PuTTY's own format: the public lines come first, the private ones have this head.
+_PUTTY = re.compile(r"Private-Lines: [0-9]{1,4}\s{1,4}(?P<value>[0-9A-Za-z+/=\s]{20,20000})")
+
+KEYS = [
+    Rule(frozenset(["private-key"]), _pem),
+    patterns([Near("private-key", "private-lines:", 20, _PUTTY, ahead=0)]),
+    Rule(frozenset(["jwt"]), _jwt),
+]

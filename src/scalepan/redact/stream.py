@@ -1,0 +1,119 @@
+"""Redaction of what does not fit into memory, or comes bit by bit: whole lines as soon as they are there.
+
+A private key spans lines and is kept together; a name at the end of a line waits for the value on the next one. What is
+held back has a limit, so memory does too.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from scalepan.redact.finding import Finding, Redacted
+from scalepan.redact.keys import PEM_END, PEM_LIMIT, pem_head
+from scalepan.redact.redactor import Redactor
+
+BLOCK = 1 << 18
+LIMIT = 1 << 20
+"""How much of a line without end is held back, in bytes; of a private key without end it is PEM_LIMIT."""
+
+# A line that ends so goes on: `"password":`, `token =`, `Phone:`
+_DANGLING = re.compile(r"[:=(>][ \t\"'(]*$")
+
+
+class Passage(NamedTuple):
+    """Some whole lines: redacted, and where they begin in the input."""
+
+    original: str
+    redacted: Redacted
+    line: int
+    """Of its first character, from 1."""
+    column: int
+    """Of its first character, from 1; more than 1 only inside a line too long to be held."""
+
+    def found(self) -> Iterator[tuple[Finding, int, int]]:
+        """Every finding with its line and column."""
+        place = (self.line, self.column)
+        at = 0
+        for finding in self.redacted.findings:
+            place = _moved(place, self.original, at, finding.start)
+            at = finding.start
+            yield finding, *place
+
+    def end(self) -> tuple[int, int]:
+        """Line and column behind it."""
+        return _moved((self.line, self.column), self.original, 0, len(self.original))
+
+
+def _moved(place: tuple[int, int], text: str, start: int, end: int) -> tuple[int, int]:
+    """Line and column after reading a part of the text."""
+    lines = text.count("\n", start, end)
+    if not lines:
+        return place[0], place[1] + end - start
+    return place[0] + lines, end - text.rfind("\n", start, end)
+
+
+def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
+    """The input in passages. Bytes that are no UTF-8 come out as they went in."""
+    held = bytearray()
+    line, column = 1, 1
+    read = getattr(stream, "read1", stream.read)
+    while True:
+        data = read(BLOCK)
+        held += data
+        if data and b"\n" not in data and len(held) <= LIMIT:
+            continue  # a line that comes letter by letter is looked at once
+        cut = len(held) if not data else _cut(held)
+        if cut:
+            passage = _passage(bytes(held[:cut]), redactor, line, column)
+            del held[:cut]
+            yield passage
+            line, column = passage.end()
+        if not data:
+            return
+
+
+def _passage(data: bytes, redactor: Redactor, line: int, column: int) -> Passage:
+    text = data.decode("utf-8", "surrogateescape")
+    return Passage(text, redactor.redact(text), line, column)
+
+
+def _cut(held: bytearray) -> int:
+    """How much can go: up to the last line break, less what the next lines may belong to."""
+    if len(held) > LIMIT:
+        return _forced_cut(held)
+    end = held.rfind(b"\n") + 1
+    if not end:
+        return 0
+    text = held[:end].decode("utf-8", "surrogateescape")
+    open_key = _open_key(text)
+    if open_key is not None:
+        return len(text[:open_key].encode("utf-8", "surrogateescape"))
+    last = text.rstrip("\r\n").rfind("\n") + 1
+    if _DANGLING.search(text[last:].rstrip("\r\n")):
+        return len(text[:last].encode("utf-8", "surrogateescape"))
+    return end
+
+
+def _open_key(text: str) -> int | None:
+    """Where the line begins with a private key that has no last line yet."""
+    floor = max(0, len(text) - PEM_LIMIT)
+    word = text.rfind("BEGIN ", floor)
+    while word >= 0:
+        head = pem_head(text, word, floor)
+        if head:
+            ended = "PRIVATE KEY" in text[head.end() :] and PEM_END.search(text, head.end())
+            return None if ended else text.rfind("\n", 0, head.start()) + 1
+        word = text.rfind("BEGIN ", floor, word)
+    return None
+
+
+def _forced_cut(held: bytearray) -> int:
+    """Where to part what is too long: at a line, else at a space, else inside a word but not inside a letter."""
+    for gap in (b"\n", b" ", b","):
+        at = held.rfind(gap, LIMIT // 2, LIMIT)
+        if at >= 0:
+            return at + 1
+    at = LIMIT
+    while held[at] & 0xC0 == 0x80 and at > LIMIT - 4:
+        at -= 1
+    return at

@@ -1,0 +1,20 @@
+"""Something to try Scalepan on, English and Japanese, some of it bad on purpose: traces, golden cases, outputs, claims."""
+
+from pathlib import Path
+
+from scalepan.trace.model import ReasoningTrace
+
+TRACES = Path(__file__).with_name("traces.jsonl")
+CASES = Path(__file__).with_name("cases.yaml")
+OUTPUTS = Path(__file__).with_name("outputs.jsonl")
+CLAIMS = Path(__file__).with_name("claims.jsonl")
+
+
+def sample_trace() -> ReasoningTrace:
+    """The first sample: an agent reconciles payments and recovers from three errors.
+
+    >>> sample_trace().id
+    'kp:trace:finance-0001'
+    """
+    with TRACES.open("rb") as file:
+        return ReasoningTrace.from_json(file.readline())

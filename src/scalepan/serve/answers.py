@@ -1,0 +1,146 @@
+"""What comes back: one struct a tool. Their fields are the output schemas; every one is an Envelope."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from scalepan.serve.envelope import Envelope
+
+
+class Recalled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A claim, its text between the marks of this answer's fence."""
+
+    id: str
+    rank: int
+    score_final: float
+    kind: str
+    scope: str
+    boundary_class: str
+    created_at: str
+    updated_at: str | None = None
+    below_threshold: bool = False
+    text: Annotated[str, Meta(description="Fenced; missing where the server gives metadata only.")] | None = None
+    provenance: dict[str, str | None] = {}
+    entities: list[dict[str, str]] = []
+    features: Annotated[dict[str, Any], Meta(description="s_text, s_vec, S and g; with breakdown.")] | None = None
+    reason: str | None = None
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A candidate that was not taken, and why."""
+
+    id: str
+    score_final: float
+    reason: str
+
+
+class Recall(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """Claims, best first."""
+
+    claims: list[Recalled]
+    notice: str
+    fence: str
+    active_context_id: str | None = None
+    expires_at: str | None = None
+    notes: list[str] = msgspec.field(default_factory=list)
+    alpha: float | None = None
+    why_alpha: str | None = None
+    rejected: list[Rejected] | None = None
+
+
+class Added(Envelope, frozen=True, kw_only=True):
+    """What became of a claim."""
+
+    id: str
+    created: Annotated[bool, Meta(description="false: it was known already, under this id.")]
+    boundary_class: str
+    redacted: Annotated[dict[str, int], Meta(description="What was cut from it, by kind.")]
+
+
+class Voted(Envelope, frozen=True, kw_only=True):
+    """The vote's id, and the claim's numbers now."""
+
+    id: str
+    claim: str
+    utility: float
+    confidence: float
+    merged_into: str | None
+
+
+class Forgotten(Envelope, frozen=True, kw_only=True):
+    """How many claims are gone."""
+
+    count: int
+
+
+class Valued(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """What a trace is worth."""
+
+    id: str
+    value: float
+    verdict: Literal["share", "keep"]
+    why: str
+    breakdown: dict[str, Any] | None = None
+
+
+class Judged(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether an output is right."""
+
+    id: str
+    passed: bool
+    weighted_average: float | None
+    scores: dict[str, Any]
+    breakdown: dict[str, Any] | None = None
+
+
+class Confidence(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """How sure to be, and what that calls for."""
+
+    confidence: float | None
+    level: Annotated[str, Meta(description="silent, notify, confirm or escalate.")]
+    suggested_action: str
+    why: str
+    breakdown: dict[str, Any] | None = None
+
+
+class Decision(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether the action may be done. Without `allowed` true it may not."""
+
+    decision_id: str
+    allowed: bool
+    state: Annotated[str, Meta(description="approved, denied, pending or expired.")]
+    level: str
+    confidence: float | None
+    why: str
+    decided_by: str | None = None
+    question: Annotated[str, Meta(description="To put to a person, where none could be asked from here.")] | None = None
+    how_to_answer: str | None = None
+
+
+Found = Literal["equal", "changed", "unknown"]
+
+
+class Number(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A number that was kept, and what it comes to now."""
+
+    id: str
+    name: str
+    status: Found
+    value: float | None
+    recomputed: Annotated[float, Meta(description="Missing where it cannot be made again.")] | None = None
+    differences: Annotated[list[str], Meta(description="What is not as it was kept.")] = []
+    why: Annotated[str, Meta(description="Why it cannot be made again.")] | None = None
+    about: Annotated[str, Meta(description="The decision, claim, trace or case that it is about.")] | None = None
+    kept_at: str
+    made_under: Annotated[str, Meta(description="The version of the policy section that it was made under.")] | None = None
+    breakdown: str | None = None
+
+
+class Explained(Envelope, frozen=True, kw_only=True):
+    """Every number that an id stands for, made again from what was kept with it."""
+
+    id: str
+    kind: Annotated[str, Meta(description="number, decision, context, claim or vote.")]
+    status: Annotated[Found, Meta(description="The worst of the numbers: changed, then unknown, then equal.")]
+    numbers: list[Number]

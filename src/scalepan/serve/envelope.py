@@ -1,0 +1,67 @@
+"""The envelope of every answer: what was asked for, and by which policy, request and trace it came (NOTES.md)."""
+
+import logging
+import re
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from scalepan.errors import MissingExtraError, ScalepanError
+from scalepan.serve.fence import clean
+
+CODES = (
+    *("VALIDATION_ERROR", "BOUNDARY_DENIED", "POLICY_INVALID", "NOT_FOUND", "CONFLICT", "RATE_LIMIT", "TIMEOUT"),
+    "INTERNAL",
+)
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+_TRACE_ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
+_FOLDERS = re.compile(r"(?<![\w.:/])~?/(?:[^/\s:'\"]+/)*(?=\S)")
+log = logging.getLogger("scalepan.serve")
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """One request: its ids, and the program it comes from."""
+
+    request_id: str
+    trace_id: str
+    client: str | None = None
+
+
+def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> Caller:
+    """Ids of a request. The trace is the client's where it names one: `traceparent` (W3C) or `trace_id`.
+
+    >>> caller({"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}).trace_id
+    '0af7651916cd43dd8448eb211c80319c'
+    """
+    said = meta or {}
+    found = _TRACEPARENT.fullmatch(str(said.get("traceparent", "")))
+    named = _TRACE_ID.fullmatch(str(said.get("trace_id", "")))
+    trace_id = found[1] if found else named[0] if named else uuid4().hex
+    return Caller(uuid4().hex, trace_id, client)
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True):
+    """What every answer carries."""
+
+    policy_version: str
+    request_id: str
+    trace_id: str
+
+
+def failure(error: BaseException, asked: Caller) -> dict[str, Any]:
+    """An error as the caller gets it. What Scalepan did not expect goes to the log, and only its request id out."""
+    if isinstance(error, TimeoutError):
+        code, message = "TIMEOUT", str(error) or "a time limit passed"
+    elif isinstance(error, ScalepanError):
+        code, message = error.code, str(error)
+        if code == "INTERNAL" and not isinstance(error, MissingExtraError):
+            log.error("request %s: %s", asked.request_id, message)
+    else:
+        log.error("request %s failed", asked.request_id, exc_info=error)
+        code, message = "INTERNAL", f"something broke inside Scalepan; its log has request {asked.request_id}"
+    if code in ("INTERNAL", "POLICY_INVALID"):
+        message = _FOLDERS.sub("", message)  # the log has them; where files lie is nothing to a caller
+    problem = {"code": code, "message": clean(message)}
+    return {"error": problem, "request_id": asked.request_id, "trace_id": asked.trace_id}

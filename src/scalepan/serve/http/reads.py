@@ -1,0 +1,92 @@
+"""What can be read by GET: the policy, events, a claim, a decision."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from scalepan.serve import answers
+from scalepan.serve.desk import Desk
+from scalepan.serve.envelope import Caller, Envelope
+from scalepan.serve.http.visit import respond, visit_of
+from scalepan.serve.http.work import Work
+from scalepan.serve.tools import SEARCH_SECONDS
+
+
+class PolicyPage(Envelope, frozen=True, kw_only=True):
+    """Every constant in force, by section, each with its version."""
+
+    policy: dict[str, Any]
+
+
+class Events(Envelope, frozen=True, kw_only=True):
+    """What happened last in the tenant, newest first: numbers and ids, no text."""
+
+    events: list[dict[str, Any]]
+
+
+class Claim(Envelope, frozen=True, kw_only=True):
+    """One claim, its text between the marks of this answer's fence."""
+
+    claim: Annotated[dict[str, Any], Meta(description="Its id, text, kind, scope, boundary_class, numbers, dates.")]
+
+
+class Read(NamedTuple):
+    """One thing to read."""
+
+    name: str
+    path: str
+    summary: str
+    answer: type[Envelope]
+    run: Callable[[Desk, str, Caller], Envelope]
+
+
+def _policy(desk: Desk, _: str, asked: Caller) -> PolicyPage:
+    return PolicyPage(policy=desk.policy_page(), **_ids(desk, asked))
+
+
+def _events(desk: Desk, _: str, asked: Caller) -> Events:
+    return Events(events=desk.events(), **_ids(desk, asked))
+
+
+def _claim(desk: Desk, id_: str, asked: Caller) -> Claim:
+    found = desk.claim(id_, asked)
+    ids = {name: found.pop(name) for name in Envelope.__struct_fields__}
+    return Claim(claim=found, **ids)
+
+
+def _decision(desk: Desk, id_: str, asked: Caller) -> answers.Decision:
+    return desk.decided(id_, asked)
+
+
+def _ids(desk: Desk, asked: Caller) -> dict[str, Any]:
+    """What may be read is the boundary's to say, so its version goes along."""
+    version = desk.policy().version("boundary")
+    return {"policy_version": version, "request_id": asked.request_id, "trace_id": asked.trace_id}
+
+
+READS = (
+    Read("policy", "/v1/policy", "Every constant in force", PolicyPage, _policy),
+    Read("events", "/v1/events", "What happened last", Events, _events),
+    Read("claim", "/v1/memory/claims/{id}", "One claim", Claim, _claim),
+    Read("decision", "/v1/decisions/{id}", "A decision, and what came of it", answers.Decision, _decision),
+)
+
+
+class Reading:
+    """The endpoint of one of them."""
+
+    def __init__(self, read: Read, work: Work) -> None:
+        self._read = read
+        self._work = work
+
+    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
+        """Answer a request."""
+        visit = visit_of(scope)
+        visit.operation = self._read.name
+        work = partial(self._read.run, visit.desk, scope["path_params"].get("id", ""), visit.caller)
+        async with self._work.places.at_once():
+            found = await self._work.run(SEARCH_SECONDS, "reading", work)
+        await respond(send, 200, msgspec.to_builtins(found, enc_hook=str))

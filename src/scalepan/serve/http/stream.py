@@ -1,0 +1,126 @@
+"""Lines in, lines out, in order, while the rest is still coming: a batch without an end takes no memory."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from scalepan.errors import ScalepanError
+from scalepan.serve.envelope import failure
+from scalepan.serve.http.body import LINGER_SECONDS, Line, lines
+from scalepan.serve.http.limits import Limits
+from scalepan.serve.http.refused import GoneAwayError, RefusedError
+from scalepan.serve.http.visit import NDJSON, Visit
+
+MOST_WAITING = 8_000_000
+"""Bytes of answers that are kept for a client that sends everything before it reads anything."""
+_encode = msgspec.json.Encoder(enc_hook=str).encode_lines
+
+
+async def stream(
+    receive: Any,
+    send: Any,
+    visit: Visit,
+    limits: Limits,
+    together: int,
+    answer: Callable[[Sequence[Line]], Awaitable[list[Any]]],
+) -> None:
+    """Answer lines as they come. What ends the stream before its time is its last line."""
+    inbox = Inbox(receive, visit, limits)
+    outbox = Outbox(send, limits.body_seconds)
+    gone = False
+    try:
+        async with asyncio.TaskGroup() as beside:
+            watching = beside.create_task(inbox.watch())
+            carrying = beside.create_task(outbox.carry())
+            try:
+                while (found := await inbox.get()) is not None:
+                    for start in range(0, len(found), together):
+                        await outbox.room()
+                        outbox.put(_encode(await answer(found[start : start + together])))
+                problem: Exception | None = inbox.problem
+            except (ScalepanError, TimeoutError) as error:
+                problem = error
+            if problem is not None:
+                outbox.put(_encode([failure(problem, visit.caller)]))
+                await inbox.linger()
+            outbox.put(None)
+            await carrying
+            watching.cancel()
+    except* GoneAwayError:
+        gone = True
+    if gone:
+        raise GoneAwayError
+
+
+class Inbox:
+    """Lines that have come and are not answered yet: two parts of the body, so that the client waits, not the memory.
+
+    A further part is always awaited, because that is how a client is seen to go.
+    """
+
+    def __init__(self, receive: Any, visit: Visit, limits: Limits) -> None:
+        self._receive = receive
+        self._lines = lines(receive, visit, limits)
+        self._waiting: asyncio.Queue[list[Line] | None] = asyncio.Queue(1)
+        self.get = self._waiting.get
+        self.problem: RefusedError | None = None
+
+    async def watch(self) -> None:
+        """Take lines in until they end; then see whether the client stays. If it goes, so does all the work."""
+        try:
+            async for found in self._lines:
+                await self._waiting.put(found)
+        except RefusedError as error:
+            self.problem = error
+        await self._waiting.put(None)
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        raise GoneAwayError
+
+    async def linger(self) -> None:
+        """Throw away what still comes, for a moment: who is cut off in mid-sentence may never read the last line."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.problem is None and await self.get() is not None:
+                    pass
+
+
+class Outbox:
+    """Answers on their way to a client that may not read yet.
+
+    Waiting for it at once could be waiting for ever: who only reads when everything is sent waits for us in turn.
+    """
+
+    def __init__(self, send: Any, patience: float) -> None:
+        self._send = send
+        self._patience = patience
+        self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._bytes = 0
+        self._room = asyncio.Event()
+
+    async def room(self) -> None:
+        """Wait while too much is waiting, but not for ever."""
+        try:
+            async with asyncio.timeout(self._patience):
+                while self._bytes > MOST_WAITING:
+                    self._room.clear()
+                    await self._room.wait()
+        except TimeoutError:
+            raise GoneAwayError from None
+
+    def put(self, data: bytes | None) -> None:
+        """Hand over answers; None ends them."""
+        self._bytes += len(data or b"")
+        self._waiting.put_nowait(data)
+
+    async def carry(self) -> None:
+        """Send what comes, until it ends."""
+        await self._send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", NDJSON)]})
+        while (data := await self._waiting.get()) is not None:
+            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+            self._bytes -= len(data)
+            self._room.set()
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,130 @@
+"""What the store keeps of tokens: hashes and what each token opens, never the token itself. Each change is an event."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from scalepan.errors import ConflictError, NotFoundError
+from scalepan.policy.boundary import BoundaryClass
+from scalepan.redact import Redactor
+from scalepan.store.operations import insert_rows, reads, utc_now, writes
+from scalepan.store.tables import AddEvent, Nothing, add_event
+
+if TYPE_CHECKING:
+    from scalepan.store import Here
+
+TOPIC = "token"
+TOKEN_COLUMNS = {
+    "id": "VARCHAR",
+    "ts": "TIMESTAMP",
+    "hash": "VARCHAR",
+    "tenant": "VARCHAR",
+    "project": "VARCHAR",
+    "classes": "JSON",
+    "note": "VARCHAR",
+    "expires_at": "TIMESTAMP",
+}
+_SELECT = "SELECT id, hash, tenant, project, classes::TEXT, note, epoch(ts), epoch(expires_at), epoch(revoked_at) FROM tokens"
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token as it is kept. Times are seconds since 1970."""
+
+    id: str
+    hash: str
+    tenant: str
+    project: str | None
+    """None: any project of the tenant."""
+    classes: tuple[BoundaryClass, ...]
+    note: str | None
+    created_at: float
+    expires_at: float | None = None
+    revoked_at: float | None = None
+
+    def usable(self, now: float) -> bool:
+        """Whether it opens anything now."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+class KeepToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A new token, hashed by who made it: its secret does not travel."""
+
+    id: str
+    hash: str
+    tenant: str
+    project: str | None
+    classes: tuple[BoundaryClass, ...]
+    note: str | None = None
+    expires_at: float | None = None
+
+
+class RevokeToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A token by its id."""
+
+    id: str
+
+
+class Tokens(msgspec.Struct, frozen=True):
+    """All tokens, revoked and expired ones too; oldest first."""
+
+    tokens: list[Token]
+
+
+@writes("serve.keep_token", KeepToken, Token)
+def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
+    """Keep new tokens."""
+    now = utc_now()
+    rows: list[dict[str, Any]] = []
+    for request in requests:
+        row = msgspec.structs.asdict(request)
+        row["ts"] = now
+        row["note"] = Redactor().redact(request.note).text if request.note else None
+        row["classes"] = msgspec.json.encode(request.classes).decode()
+        row["expires_at"] = _timestamp(request.expires_at)
+        rows.append(row)
+    insert_rows(here.connection, "tokens", TOKEN_COLUMNS, rows)
+    add_event(here, [_event("created", request.id, request.tenant) for request in requests])
+    return [_token(here, request.id) for request in requests]
+
+
+@writes("serve.revoke_token", RevokeToken, Token)
+def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
+    """Revoke tokens for good."""
+    revoked = []
+    for request in requests:
+        found = _token(here, request.id)
+        if found.revoked_at is not None:
+            raise ConflictError(f"token '{request.id}' is revoked already")
+        here.connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", [utc_now(), request.id])
+        add_event(here, [_event("revoked", request.id, found.tenant)])
+        revoked.append(_token(here, request.id))
+    return revoked
+
+
+@reads("serve.tokens", Nothing, Tokens)
+def tokens(here: "Here", _: Nothing) -> Tokens:
+    """Every token there is."""
+    return Tokens([_read(row) for row in here.connection.execute(f"{_SELECT} ORDER BY ts, rowid").fetchall()])
+
+
+def _token(here: "Here", id_: str) -> Token:
+    row = here.connection.execute(f"{_SELECT} WHERE id = ?", [id_]).fetchone()
+    if row is None:
+        raise NotFoundError(f"no token '{id_}'; 'scalepan serve token list' shows them")
+    return _read(row)
+
+
+def _read(row: Sequence[Any]) -> Token:
+    id_, hash_, tenant, project, classes, *more = row
+    return Token(id_, hash_, tenant, project, msgspec.json.decode(classes, type=tuple[BoundaryClass, ...]), *more)
+
+
+def _event(what: str, id_: str, tenant: str) -> AddEvent:
+    return AddEvent(TOPIC, {"token": id_, "change": what}, tenant)
+
+
+def _timestamp(seconds: float | None) -> str | None:
+    from datetime import UTC, datetime
+
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ")

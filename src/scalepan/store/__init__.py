@@ -1,0 +1,8 @@
+"""One DuckDB file that many processes use: the first one owns it, the others send it their calls."""
+
+from scalepan.store.here import Here
+from scalepan.store.operations import Operation, operation, reads, writes
+from scalepan.store.paths import find_store
+from scalepan.store.store import Store
+
+__all__ = ["Here", "Operation", "Store", "find_store", "operation", "reads", "writes"]

@@ -1,0 +1,49 @@
+"""Which file is the store, and where does its owner listen?"""
+
+import os
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from scalepan.errors import StoreError
+
+FILE_NAME = "scalepan.duckdb"
+ENV_STORE = "SCALEPAN_STORE"
+LONGEST_SOCKET_PATH = 100  # the system's limit is 104 or 108 bytes
+
+
+def find_store(path: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> Path:
+    """What was said, else $SCALEPAN_STORE, else the nearest scalepan.duckdb upward from here, else the user's data folder."""
+    env = os.environ if env is None else env
+    if path is not None or env.get(ENV_STORE):
+        return Path(path if path is not None else env[ENV_STORE]).expanduser().absolute()
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    from platformdirs import user_data_path
+
+    return user_data_path("scalepan") / FILE_NAME
+
+
+def socket_path(store: Path) -> Path:
+    """Beside the file; in a private folder, named by the file's hash, where that path would be too long."""
+    real = Path(os.path.realpath(store))
+    beside = real.with_name(f".{real.name}.sock")
+    if len(os.fsencode(beside)) <= LONGEST_SOCKET_PATH:
+        return beside
+    return _private_folder() / f"{sha256(os.fsencode(real)).hexdigest()[:24]}.sock"
+
+
+def _private_folder() -> Path:
+    """A folder that is ours alone. It must be the same for every process, so no variable moves it."""
+    folder = Path("/tmp") / f"scalepan-{os.getuid()}"  # noqa: S108 - checked below
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be made: {error.strerror}; give the store a shorter path") from None
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise StoreError(f"{folder} is not a private folder of yours; remove it, or give the store a shorter path")
+    return folder

@@ -1,0 +1,135 @@
+"""Policies of tenants and projects: YAML texts with a history, each change an event."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import yaml
+
+from scalepan.errors import InputError, PolicyError
+from scalepan.policy import Layer, resolve
+from scalepan.store.operations import insert_rows, reads, utc_now, writes
+from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.yamlfile import parse_yaml
+
+if TYPE_CHECKING:
+    from scalepan.store.here import Here
+
+POLICY_COLUMNS = {
+    "id": "VARCHAR",
+    "ts": "TIMESTAMP",
+    "tenant": "VARCHAR",
+    "project": "VARCHAR",
+    "yaml": "VARCHAR",
+    "version": "VARCHAR",
+    "actor": "VARCHAR",
+}
+
+
+class SetPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a tenant, or one of its projects, says from now on. An empty text says nothing."""
+
+    yaml: str
+    tenant: str
+    project: str | None = None
+    actor: str | None = None
+
+
+class PolicySet(msgspec.Struct, frozen=True):
+    """The change's id, and the versions of the sections as this layer alone makes them."""
+
+    id: str
+    version: str
+
+
+class WhosePolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A tenant, and one of its projects if that is meant."""
+
+    tenant: str
+    project: str | None = None
+
+
+class PolicyChange(msgspec.Struct, frozen=True):
+    """One entry of the history."""
+
+    id: str
+    at: str
+    tenant: str
+    project: str | None
+    version: str
+    actor: str | None
+    yaml: str
+
+
+class PolicyChanges(msgspec.Struct, frozen=True):
+    """Newest first."""
+
+    changes: list[PolicyChange]
+
+
+def layer(text: str, origin: str) -> Layer:
+    """A policy text as a layer, checked; PolicyError says what is wrong with it."""
+    try:
+        values = parse_yaml(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PolicyError(f"not YAML: {str(error).splitlines()[0]}", file=origin) from None
+    if values is not None and not isinstance(values, dict):
+        raise PolicyError("a policy is a table of sections, such as 'value:'", file=origin)
+    said = Layer(origin, values or {})
+    resolve([said])
+    return said
+
+
+@writes("store.set_policy", SetPolicy, PolicySet)
+def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
+    """Check each policy, keep it, and tell of it by an event."""
+    now = utc_now()
+    done: list[PolicySet] = []
+    rows: list[dict[str, Any]] = []
+    for request in requests:
+        policy = resolve([layer(request.yaml, _origin(request.tenant, request.project))])
+        version = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
+        done.append(PolicySet(new_id("pol"), version))
+        rows.append({**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version})
+    insert_rows(here.connection, "policies", POLICY_COLUMNS, rows)
+    add_event(
+        here,
+        [
+            AddEvent("policy", {"id": row["id"], "project": row["project"], "version": row["version"]}, row["tenant"])
+            for row in rows
+        ],
+    )
+    # What was resolved with the policies of before is stale.
+    here.after_commit(lambda: here.state.update(policy_changes=here.state.get("policy_changes", 0) + 1))
+    return done
+
+
+@reads("store.policy_history", WhosePolicy, PolicyChanges)
+def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
+    """What a tenant's or a project's policy was, and since when."""
+    found = here.connection.execute(
+        "SELECT id, ts::TEXT, tenant, project, version, actor, yaml FROM policies "
+        "WHERE tenant = ? AND project IS NOT DISTINCT FROM ? ORDER BY ts DESC, rowid DESC",
+        [request.tenant, request.project],
+    ).fetchall()
+    return PolicyChanges([PolicyChange(*row) for row in found])
+
+
+@reads("store.policy_layers", WhosePolicy, PolicyChanges)
+def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
+    """What is in force: the tenant's newest policy, then the project's."""
+    whose = [WhosePolicy(request.tenant)] + ([request] if request.project is not None else [])
+    newest = [policy_history(here, one).changes[:1] for one in whose]
+    return PolicyChanges([change for changes in newest for change in changes])
+
+
+def as_layers(changes: PolicyChanges) -> list[Layer]:
+    """The same as layers for `load_policy`."""
+    try:
+        return [layer(change.yaml, _origin(change.tenant, change.project)) for change in changes.changes]
+    except InputError as error:
+        raise PolicyError(f"the store's policy does not fit any more: {error}") from None
+
+
+def _origin(tenant: str, project: str | None) -> str:
+    return f"tenant {tenant}" if project is None else f"tenant {tenant}, project {project}"

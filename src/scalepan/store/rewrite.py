@@ -1,0 +1,53 @@
+"""Writing the file anew without what was deleted: DuckDB leaves it there until the space is used again."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalepan.store.schema import backups, duckdb
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+KEY = "rewrite"
+ROOM = 2
+"""Free disk that it asks for, in files: the new one stands beside the old for a moment."""
+
+
+def ask_for_rewrite(connection: "DuckDBPyConnection") -> None:
+    """In a write: have the file written anew when its owner closes it. The wish is kept with the write."""
+    connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{KEY}', 'true')")  # noqa: S608 - a constant
+
+
+def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path) -> None:
+    """Just before the owner lets go, when nobody writes any more. What does not work now is left for the next owner."""
+    fresh = path.with_name(f"{path.name}.new")
+    with suppress(duckdb().Error, OSError):
+        asked = connection.execute(f"SELECT 1 FROM meta WHERE key = '{KEY}'").fetchone()  # noqa: S608 - a constant
+        if asked and shutil.disk_usage(path.parent).free >= ROOM * path.stat().st_size:
+            _rewrite(connection, path, fresh)
+    with suppress(OSError):
+        fresh.unlink(missing_ok=True)
+
+
+def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path) -> None:
+    fresh.unlink(missing_ok=True)
+    # After this there is no log: one that is left would be taken for the new file's.
+    connection.execute("CHECKPOINT")
+    quoted = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{quoted}' AS fresh")
+    try:
+        (old,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        connection.execute(f'COPY FROM DATABASE "{old}" TO fresh')
+        connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")  # noqa: S608 - a constant
+    finally:
+        connection.execute("DETACH fresh")
+    with fresh.open("rb") as file:
+        os.fsync(file.fileno())
+    # The lock stays with the old file until it is closed; who waits for it sees that the path is another file now.
+    fresh.replace(path)
+    # What Scalepan itself copied before an upgrade has the deleted in it too.
+    for copy in backups(path):
+        copy.unlink(missing_ok=True)

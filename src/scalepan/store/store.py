@@ -1,0 +1,284 @@
+"""A store that many processes share: this one owns the file, or reaches the one that does. Callers do not notice."""
+
+import atexit
+import os
+import re
+import socket
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from scalepan.errors import (
+    BoundaryError,
+    ConflictError,
+    InputError,
+    NotFoundError,
+    PolicyError,
+    StoreError,
+    TookTooLongError,
+)
+from scalepan.forks import after_fork
+from scalepan.store.operations import operation
+from scalepan.store.owner import Owner
+from scalepan.store.paths import find_store, socket_path
+from scalepan.store.schema import VERSION, duckdb, reason
+from scalepan.store.wire import Answer, Call, GoneError, Hello, hello, receive, send
+
+PATIENCE_SECONDS = 15.0
+"""How long a call may take, owners that go and come included."""
+GREETING_SECONDS = 5.0
+FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
+MAKING_SECONDS = 1.0
+
+
+class _Link:
+    """A connection to the owner, for one call at a time."""
+
+    def __init__(self, path: Path, patience: float) -> None:
+        self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.channel.settimeout(min(patience, GREETING_SECONDS))
+            self.channel.connect(str(path))
+            send(self.channel, hello(VERSION))
+            self.owner = msgspec.msgpack.decode(receive(self.channel), type=Hello)
+        except msgspec.MsgspecError:
+            self.channel.close()
+            raise StoreError(f"{path}: who listens there does not speak as Scalepan does; stop it") from None
+        except BaseException:
+            self.channel.close()
+            raise
+        if self.owner.problem:
+            self.channel.close()
+            raise StoreError(self.owner.problem)
+
+    def __str__(self) -> str:
+        return f"process {self.owner.pid} ({self.owner.program})"
+
+    def call(self, call: Call, patience: float) -> Answer:
+        self.channel.settimeout(patience)
+        send(self.channel, call)
+        return msgspec.msgpack.decode(receive(self.channel), type=Answer)
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+# What the owner refused is the same error here.
+_ERRORS = {
+    error.code: error for error in (InputError, PolicyError, NotFoundError, ConflictError, BoundaryError, TookTooLongError)
+}
+
+# One owner per file and process, however many Stores there are.
+_owners: dict[Path, Owner] = {}
+_users: dict[Path, int] = {}
+_owners_lock = threading.Lock()
+_of_parents: list[Any] = []
+
+
+def _after_fork() -> None:
+    global _owners_lock
+    # The parent's file, threads and locks are not the child's. They are never freed: freeing would close the file.
+    _of_parents.append(dict(_owners))
+    _owners.clear()
+    _users.clear()
+    _owners_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+class Store:
+    """One DuckDB file. Use it from any thread and any process; `with Store() as store:` closes it.
+
+    >>> import tempfile
+    >>> from scalepan.store.tables import AddEvent
+    >>> with Store(Path(tempfile.mkdtemp()) / "notes.duckdb") as store:
+    ...     _ = store.call("store.add_event", AddEvent(topic="ingest", payload={"n": 1}))
+    ...     store.sql("SELECT topic, payload FROM events")
+    [['ingest', '{"n":1}']]
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None, *, patience: float = PATIENCE_SECONDS) -> None:
+        self.path = find_store(path)
+        self.patience = patience
+        self._real = Path(os.path.realpath(self.path))
+        self._idle: list[_Link] = []
+        self._closed = False
+        self._holder = ""
+        self._uses_owner = False
+        self._lock = threading.Lock()
+        after_fork(self._after_fork)
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, name: str, request: msgspec.Struct) -> Any:
+        """Do one operation, here or where the file is. When this returns, a write was applied once and is durable."""
+        found = operation(name)
+        try:
+            packed = msgspec.Raw(msgspec.msgpack.encode(request))
+        except UnicodeEncodeError as error:
+            half = f"U+{ord(error.object[error.start]):04X}"
+            raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
+        except OverflowError:
+            raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
+        call = Call(name, packed, uuid4().hex)
+        answer = self._answered(call)
+        if answer.code:
+            raise _ERRORS.get(answer.code, StoreError)(answer.message)
+        return msgspec.msgpack.decode(answer.response, type=found.response)
+
+    def sql(self, query: str, limit: int = 1000) -> list[list[Any]]:
+        """Rows of a read-only query, at most `limit`."""
+        from scalepan.store.tables import Query
+
+        rows: list[list[Any]] = self.call("store.sql", Query(query, limit)).rows
+        return rows
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether this process has the file open."""
+        return self._real in _owners
+
+    @property
+    def owner(self) -> str:
+        """Who has the file open, as this store last heard it: `process 4121 (scalepan mcp)`."""
+        return f"process {os.getpid()}" if self.is_owner else self._holder
+
+    def close(self) -> None:
+        """Let go. If this process owns the file and nobody here uses it any more, the next caller takes over."""
+        self._closed = True
+        self._drop_links()
+        with self._lock, _owners_lock:
+            if not self._uses_owner:
+                return
+            self._uses_owner = False
+            _users[self._real] -= 1
+            last = not _users[self._real]
+            owner = _owners.pop(self._real, None) if last else None
+        if owner is not None:
+            owner.close()
+
+    def _answered(self, call: Call) -> Answer:
+        deadline = time.monotonic() + self.patience
+        wait = FIRST_WAIT
+        self._closed = False
+        while True:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise StoreError(
+                    f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; stop it, or wait"
+                )
+            try:
+                owner = _owners.get(self._real) if self._uses_owner else None
+                if owner is not None:
+                    return owner.call(call)
+                link = None if self.is_owner else self._link(remaining)
+                if link is not None:
+                    return self._over(link, call, remaining)
+            except (GoneError, ConnectionError, FileNotFoundError, TimeoutError):
+                self._drop_links()
+                # It may have been applied before the owner went: from now on this is a repeated call.
+                call = msgspec.structs.replace(call, repeated=True)
+            self._holder = self._own() or self._holder
+            if not self._uses_owner:
+                time.sleep(wait)
+                wait = min(wait * 2, LONGEST_WAIT)
+
+    def _link(self, patience: float) -> _Link | None:
+        """A connection to the owner that no other thread uses; None if nobody listens."""
+        with suppress(IndexError):
+            return self._idle.pop()
+        place = socket_path(self.path)
+        if not place.exists():
+            return None
+        try:
+            link = _Link(place, patience)
+        except PermissionError:
+            raise StoreError(f"{self.path} is owned by a process of another user") from None
+        self._holder = str(link)
+        return link
+
+    def _over(self, link: _Link, call: Call, patience: float) -> Answer:
+        """Ask the owner. The connection is kept for the next call, unless this one broke it."""
+        try:
+            answer = link.call(call, patience)
+        except BaseException:
+            link.close()
+            raise
+        self._idle.append(link)
+        if self._closed:
+            self._drop_links()
+        return answer
+
+    def _drop_links(self) -> None:
+        while True:
+            try:
+                self._idle.pop().close()
+            except IndexError:
+                return
+
+    def _own(self) -> str:
+        """Open the file in this process, if nobody else has it; else who does, as far as the system tells."""
+        with self._lock, _owners_lock:
+            if self._real in _owners and _owners[self._real].closing:  # its database broke, and is opened anew
+                _owners.pop(self._real).close()
+            if self._real not in _owners:
+                try:
+                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                    _owners[self._real] = Owner(self._real)
+                except duckdb().IOException as error:
+                    holder = _holder(error) or _maker(error, self._real)
+                    if holder:
+                        return holder
+                    raise StoreError(f"{self.path} cannot be opened: {reason(error)}") from None
+                except OSError as error:
+                    raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
+                except duckdb().Error as error:
+                    raise StoreError(f"{self.path} cannot be read; is it damaged? {reason(error)}") from None
+            if not self._uses_owner:
+                _users[self._real] = _users.get(self._real, 0) + 1
+            self._uses_owner = True
+        return ""
+
+    def _after_fork(self) -> None:
+        self._lock = threading.Lock()
+        self._uses_owner = False
+        self._drop_links()  # closes this process's copies; the parent's stay open
+
+
+def _maker(error: Exception, path: Path) -> str:
+    """Who is just making the file: for a moment it is there and has nothing in it that DuckDB knows."""
+    with suppress(OSError):
+        if "not a valid DuckDB database" in str(error) and time.time() - path.stat().st_mtime < MAKING_SECONDS:
+            return "another process"
+    return ""
+
+
+def _holder(error: Exception) -> str:
+    """`process 4121 (python3.11)` from DuckDB's message about a lock that another process holds."""
+    found = re.search(r"lock is held in (.+) \(PID (\d+)\)", str(error))
+    if found:
+        return f"process {found[2]} ({Path(found[1]).name})"
+    return "another process" if "Could not set lock" in str(error) else ""
+
+
+def close_all() -> None:
+    """At exit: an owner answers what it has taken before it goes."""
+    with _owners_lock:
+        owners = list(_owners.values())
+        _owners.clear()
+    for owner in owners:
+        with suppress(Exception):
+            owner.close()
+
+
+atexit.register(close_all)

@@ -1,0 +1,84 @@
+"""Which words does a run of Japanese hold? Sudachi knows, where the extra `ja` is installed."""
+
+import threading
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from scalepan.errors import MissingExtraError
+from scalepan.text.stops import JAPANESE as STOPS
+
+Morphology = Literal["auto", "on", "off"]
+"""Japanese by morphology: where it is installed, or an error where it is not, or never."""
+
+# Particles, auxiliaries, conjunctions, pronouns and signs carry the grammar, not the matter.
+_GRAMMAR = frozenset(["助詞", "助動詞", "接続詞", "連体詞", "代名詞", "補助記号", "記号", "空白"])
+# Sudachi refuses more than 49,149 bytes, and its work on one piece grows faster than the piece.
+_PIECE = 1000
+_SHORT = 8  # runs of this length come back, longer ones seldom
+
+_of_thread = threading.local()
+
+
+def use_morphology(wanted: Morphology) -> bool:
+    """Whether words are known here; MissingExtraError if they must be and are not."""
+    if wanted == "off":
+        return False
+    if wanted == "on" and not _installed():
+        raise MissingExtraError("Japanese by morphology", "ja")
+    return _installed()
+
+
+@cache
+def dictionary_version() -> str:
+    """The dictionary's release: another one may know other words."""
+    from importlib.metadata import version
+
+    return version("sudachidict_core")
+
+
+def morphemes(run: str) -> list[str]:
+    """The words of a run of Japanese, each in its normal form, without grammar and stop words.
+
+    >>> morphemes("サーバの解約方法を教えてください")
+    ['サーバー', '解約', '方法', '教える', '下さる']
+    """
+    if len(run) <= _SHORT:
+        return list(_kept(run))
+    return [word for start in range(0, len(run), _PIECE) for word in _words(run[start : start + _PIECE])]
+
+
+@lru_cache(maxsize=1 << 15)
+def _kept(run: str) -> tuple[str, ...]:
+    # Between English words stand single particles and the same few nouns; each call of Sudachi has its price.
+    return tuple(_words(run))
+
+
+def _words(piece: str) -> Iterator[str]:
+    for morpheme in _tokenizer().tokenize(piece):
+        form: str = morpheme.normalized_form()
+        if form not in STOPS and morpheme.part_of_speech()[0] not in _GRAMMAR:
+            yield form
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("sudachipy") is not None and find_spec("sudachidict_core") is not None
+
+
+@cache
+def _dictionary() -> Any:
+    return import_module("sudachipy").Dictionary()
+
+
+def _tokenizer() -> Any:
+    """One for each thread: a tokenizer that is at work cannot be borrowed."""
+    if not hasattr(_of_thread, "tokenizer"):
+        dictionary = _dictionary()
+        # Before 0.7 a tokenizer was made by `create`, which now warns.
+        make = dictionary.tokenizer if hasattr(dictionary, "tokenizer") else dictionary.create
+        # The shortest units: 解約方法 is found by 解約 and by 方法.
+        _of_thread.tokenizer = make(mode=import_module("sudachipy").SplitMode.A)
+    return _of_thread.tokenizer

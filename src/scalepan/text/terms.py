@@ -1,0 +1,81 @@
+"""Which terms is a text found by? The same for documents and queries, in order, with repeats, as BM25 counts them."""
+
+import re
+from math import ceil
+
+from scalepan.text.fragments import phrases
+from scalepan.text.grams import grams, han_grams
+from scalepan.text.japanese import Morphology, dictionary_version, morphemes, use_morphology
+from scalepan.text.normal import visible
+from scalepan.text.scripts import HAN, HIRAGANA, KATAKANA, beyond_japanese, has_kana, runs
+from scalepan.text.words import name_terms, names
+
+_RULES = 1
+"""Counts up when the same text gives other terms than before."""
+
+# For counting without a dictionary: two Han characters, or a stretch of katakana, are about a word.
+_ABOUT_A_WORD = re.compile(f"[{HAN}]{{1,2}}|[{KATAKANA}]+|[{HIRAGANA}]{{4}}")
+
+
+def terms(text: str, morphology: Morphology = "auto") -> list[str]:
+    """The terms of a text: stems, names whole and in parts, words or n-grams of unspaced writing, quoted phrases last.
+
+    >>> terms("Cancelling the subscriptions")
+    ['cancel', 'subscript']
+    >>> terms("解約APIは POST /v1/cancel", morphology="off")
+    ['解約', '解', '約', 'api', 'は', 'post', 'v1/cancel', 'v1', 'cancel']
+    """
+    by_words = use_morphology(morphology)
+    text = visible(text)
+    kana = by_words and has_kana(text)
+    found: list[str] = []
+    for script, run in runs(text):
+        if script == "spaced":
+            for name in names(run):
+                found += name_terms(name)
+        elif script == "japanese":
+            found += _words_of(run, kana) if by_words else han_grams(run)
+        else:
+            # Two syllables of Hangul are about a word; letters without spaces need one more.
+            found += grams(run, 2 if script == "hangul" else 3)
+    if quoted := phrases(text):
+        known = set(found)
+        found += [phrase for phrase in quoted if phrase not in known]
+    return found
+
+
+def _words_of(run: str, kana: bool) -> list[str]:
+    """By morphology, unless it is Chinese; `kana` says whether the text has any."""
+    if has_kana(run):
+        return morphemes(run)
+    if beyond_japanese(run):
+        return han_grams(run)
+    # Han in a text without kana, a heading or a query, may be either: it is read both ways, to be found both ways.
+    return morphemes(run) if kana else morphemes(run) + han_grams(run)
+
+
+def word_count(text: str, morphology: Morphology = "auto") -> int:
+    """How many words that say something a reader would count: a name is one, unspaced writing is estimated.
+
+    >>> word_count("How do I cancel getUserName?"), word_count("解約方法を教えて", morphology="off")
+    (2, 3)
+    """
+    by_words = use_morphology(morphology)
+    count = 0
+    for script, run in runs(visible(text)):
+        if script == "spaced":
+            count += sum(1 for name in names(run) if name_terms(name))
+        elif script == "japanese":
+            count += len(morphemes(run) if by_words else _ABOUT_A_WORD.findall(run))
+        else:
+            count += 1 if script == "hangul" else ceil(len(run) / 5)
+    return count
+
+
+def terms_version(morphology: Morphology = "auto") -> str:
+    """What an index of terms was made by; one made by another must be made again.
+
+    >>> terms_version("off")
+    'terms 1'
+    """
+    return f"terms {_RULES}, sudachi {dictionary_version()}" if use_morphology(morphology) else f"terms {_RULES}"

@@ -1,0 +1,27 @@
+"""What is this trace worth keeping for? Model, readers, novelty, value."""
+
+from scalepan.trace.gate import Gate, Raise
+from scalepan.trace.model import Metadata, Outcome, ReasoningTrace, Step, Task, Tool, trace_schema
+from scalepan.trace.readers import BadRow, Row, read_jsonl
+from scalepan.trace.value import TraceValuer, ValueDetails, evaluate_value
+from scalepan.trace.vectors import Near, VectorCache
+
+__all__ = [
+    "BadRow",
+    "Gate",
+    "Metadata",
+    "Near",
+    "Outcome",
+    "Raise",
+    "ReasoningTrace",
+    "Row",
+    "Step",
+    "Task",
+    "Tool",
+    "TraceValuer",
+    "ValueDetails",
+    "VectorCache",
+    "evaluate_value",
+    "read_jsonl",
+    "trace_schema",
+]

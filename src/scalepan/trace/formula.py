@@ -1,0 +1,148 @@
+"""The four dimensions of a trace's value, and the three rules that follow (spec value-1.md, value-2.md).
+
+Pure functions of a trace's shape and the policy, in the spec's order of operations, so that results match bit for bit.
+"""
+
+from typing import NamedTuple
+
+from scalepan.errors import InputError
+from scalepan.policy.value import ScoringWeights, Value
+from scalepan.score import Rule
+from scalepan.trace.model import STEP_TYPES, ReasoningTrace
+
+
+class Shape(NamedTuple):
+    """What the formulas see of a trace."""
+
+    steps: int
+    types: int
+    recoveries: int
+    tools: int
+    uses_tools: bool
+    single_thought: bool
+
+
+def shape_of(trace: ReasoningTrace) -> Shape:
+    """Count what the formulas need. A tool is known by its name."""
+    types = [step.type for step in trace.steps]
+    unique = set(types)
+    if not unique <= STEP_TYPES:
+        # Decoding makes sure of this; a trace that was put together in Python has not been decoded.
+        wrong = next(i for i, type_ in enumerate(types) if type_ not in STEP_TYPES)
+        raise InputError(f"'{types[wrong]}' is not a step type", id=trace.id, path=f"steps[{wrong}].type")
+    tools = {step.tool.name for step in trace.steps if step.tool is not None}
+    return Shape(
+        steps=len(types),
+        types=len(unique),
+        recoveries=types.count("error_recovery"),
+        tools=len(tools),
+        uses_tools=bool(tools),
+        single_thought=types == ["thought"],
+    )
+
+
+def complexity(shape: Shape, policy: Value) -> float:
+    """C: step types, recovery and length.
+
+    >>> complexity(Shape(steps=5, types=3, recoveries=0, tools=2, uses_tools=True, single_thought=False), Value())
+    0.425
+    """
+    key = policy.complexity
+    length = shape.steps / key.full_length
+    if key.cap_length:
+        length = min(1.0, length)
+    recovered = key.recovery_worth if shape.recoveries > 0 else 0.0
+    return min(1.0, (shape.types / key.step_types) * key.types_worth + recovered + length * key.length_worth)
+
+
+def novelty(similarity: float) -> float:
+    """N: 1 for a trace like no other, 0 for a repeat.
+
+    >>> novelty(0.25), novelty(-0.2)
+    (0.75, 1.0)
+    """
+    return min(1.0, max(0.0, 1.0 - similarity))
+
+
+def tool_diversity(shape: Shape, policy: Value) -> float:
+    """D: different tools for the number of steps; one in three earns all.
+
+    >>> tool_diversity(Shape(steps=12, types=2, recoveries=0, tools=2, uses_tools=True, single_thought=False), Value())
+    0.5
+    """
+    return min(1.0, (shape.tools / max(1, shape.steps)) * policy.tool_diversity.multiplier)
+
+
+def outcome_confidence(confidence: float, success: bool, policy: Value) -> float:
+    """O: stated confidence, worth less where the task failed.
+
+    >>> outcome_confidence(0.5, True, Value()), outcome_confidence(0.5, False, Value())
+    (0.5, 0.15)
+    """
+    return confidence * (1.0 if success else policy.outcome_confidence.failure_factor)
+
+
+def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -> float:
+    """The weighted sum, left to right as the spec writes it."""
+    return (
+        c * weights.complexity
+        + n * weights.novelty
+        + d * weights.tool_diversity
+        + o * weights.outcome_confidence
+    )  # fmt: skip
+
+
+def rules(base: float, shape: Shape, success: bool, policy: Value) -> tuple[Rule, ...]:
+    """The overrides in their order, then the clamp; only those that change something.
+
+    >>> lone = Shape(steps=1, types=1, recoveries=0, tools=0, uses_tools=False, single_thought=True)
+    >>> [(rule.name, rule.after) for rule in rules(0.4, lone, True, Value())]
+    [('single_step_penalty', 0.1)]
+    """
+    applied: list[Rule] = []
+    score = base
+
+    def change(name: str, after: float, note: str) -> float:
+        if after != score:
+            applied.append(Rule(name, score, after, note))
+        return after
+
+    if shape.single_thought:
+        score = change("single_step_penalty", policy.single_step_penalty.value, "one thought and nothing else")
+    if _earns_bonus(shape, success, policy):
+        after = min(1.0, score + policy.error_recovery_bonus.add)
+        score = change("error_recovery_bonus", after, f"succeeded after {shape.recoveries} recoveries")
+    if _costs_penalty(shape, policy):
+        after = max(0.0, score - policy.zero_diversity_penalty.subtract)
+        score = change("zero_diversity_penalty", after, f"{shape.tools} tool in {shape.steps} steps")
+    change("clamp", min(1.0, max(0.0, score)), "0 to 1")
+    return tuple(applied)
+
+
+def after_rules(base: float, shape: Shape, success: bool, policy: Value) -> float:
+    """Where the rules lead from `base`."""
+    applied = rules(base, shape, success, policy)
+    return applied[-1].after if applied else base
+
+
+def base_needed(threshold: float, shape: Shape, success: bool, policy: Value) -> float | None:
+    """The base from which the rules lead to `threshold`; None if no base does.
+
+    >>> one_tool = Shape(steps=9, types=2, recoveries=0, tools=1, uses_tools=True, single_thought=False)
+    >>> base_needed(0.75, one_tool, True, Value())
+    0.85
+    """
+    if shape.single_thought:
+        return None
+    bonus = policy.error_recovery_bonus.add if _earns_bonus(shape, success, policy) else 0.0
+    penalty = policy.zero_diversity_penalty.subtract if _costs_penalty(shape, policy) else 0.0
+    # The bonus stops at 1, and the penalty comes after it.
+    return threshold + penalty - bonus if threshold + penalty <= 1.0 else None
+
+
+def _earns_bonus(shape: Shape, success: bool, policy: Value) -> bool:
+    return shape.recoveries > policy.error_recovery_bonus.more_than and success
+
+
+def _costs_penalty(shape: Shape, policy: Value) -> bool:
+    return shape.tools <= policy.zero_diversity_penalty.at_most and shape.uses_tools

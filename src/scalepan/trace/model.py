@@ -1,0 +1,276 @@
+"""ReasoningTrace: what an agent was asked, what it did step by step, and how that ended (NOTES, "Value").
+
+A native trace is strict: what the format demands must be there and in range. Keys that the format does not know are
+kept in `extra` and come back out where they stood.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+from msgspec import Meta, Struct
+
+from scalepan.check import in_order, json_schema, problems
+from scalepan.errors import InputError, quoted, shorten
+
+Context = Literal["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
+StepType = Literal["thought", "tool_call", "observation", "error_recovery"]
+Visibility = Literal["private", "org", "network"]
+PrivacyLevel = Literal["aggregated", "federated", "private"]
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+STEP_TYPES: frozenset[str] = frozenset(("thought", "tool_call", "observation", "error_recovery"))
+
+
+# The key under which `extra` travels through msgspec.
+_EXTRA = "scalepan:extra"
+
+
+class _Unknown(dict[str, Any]):
+    """Keys that the format does not know. A type of its own, so that no JSON can pretend to be one."""
+
+
+class _Node(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A piece of a trace. Immutable; `extra` holds the keys that the format does not know."""
+
+    extra: _Unknown = msgspec.field(default_factory=_Unknown, name=_EXTRA)
+
+
+class Tool(_Node, frozen=True, kw_only=True):
+    """The tool that a step used."""
+
+    name: str
+    mcp_server: str | None = None
+
+
+class Step(_Node, frozen=True, kw_only=True):
+    """One thing that the agent did."""
+
+    step_id: Annotated[int, Meta(ge=0)]
+    type: Annotated[StepType, in_order(StepType)]
+    content: str | None = None
+    tool: Tool | None = None
+    input: Any = None
+    output_summary: str | None = None
+    latency_ms: Annotated[float, Meta(ge=0)] | None = None
+
+
+class Metadata(_Node, frozen=True, kw_only=True):
+    """When, in which field, with what success. `success` is None only where a log of another tool does not say."""
+
+    created_at: str
+    task_domain: str
+    success: bool | None
+    quality_score: Share
+    visibility: Annotated[Visibility, in_order(Visibility)]
+    privacy_level: Annotated[PrivacyLevel, in_order(PrivacyLevel)]
+    agent_id: str | None = None
+    framework: str | None = None
+    validated_by: str | list[str] | None = None
+
+
+class Task(_Node, frozen=True, kw_only=True):
+    """What was asked."""
+
+    objective: str
+    input_schema: Any = None
+
+
+class Outcome(_Node, frozen=True, kw_only=True):
+    """How it ended. `confidence` is None only where a log of another tool does not say."""
+
+    result_summary: str
+    confidence: Share | None
+
+
+class KnowledgeGraphDelta(_Node, frozen=True, kw_only=True):
+    """What the trace adds to a knowledge graph."""
+
+    entities: list[Any] | None = None
+    relationships: list[Any] | None = None
+
+
+class ReasoningTrace(_Node, frozen=True, kw_only=True):
+    """One run of an agent.
+
+    >>> trace = ReasoningTrace.from_dict({
+    ...     "@context": "https://openknowledgepulse.org/schema/v1", "@type": "ReasoningTrace", "id": "kp:trace:1",
+    ...     "metadata": {"created_at": "2026-01-31T12:00:00Z", "task_domain": "code", "success": True,
+    ...                  "quality_score": 0, "visibility": "private", "privacy_level": "private"},
+    ...     "task": {"objective": "Rename a column"},
+    ...     "steps": [{"step_id": 0, "type": "thought", "content": "Two tables use it", "mood": "calm"}],
+    ...     "outcome": {"result_summary": "Renamed", "confidence": 0.9},
+    ... })
+    >>> trace.steps[0].extra
+    {'mood': 'calm'}
+    >>> trace.to_dict()["steps"][0]["mood"]
+    'calm'
+    """
+
+    context: Annotated[Context, in_order(Context)] = msgspec.field(name="@context")
+    kind: Literal["ReasoningTrace"] = msgspec.field(name="@type")
+    id: Annotated[str, Meta(pattern="^kp:trace:")]
+    metadata: Metadata
+    task: Task
+    steps: Annotated[list[Step], Meta(min_length=1)]
+    outcome: Outcome
+    source_skill: str | None = None
+    knowledge_graph_delta: KnowledgeGraphDelta | None = None
+
+    @property
+    def text(self) -> str:
+        """What is embedded: the objective, then every step's content, joined by spaces."""
+        return " ".join([self.task.objective, *[step.content or "" for step in self.steps]])
+
+    @classmethod
+    def from_json(cls, data: bytes | str) -> "ReasoningTrace":
+        """A trace from JSON; InputError names the trace, the path, the value and what is legal."""
+        try:
+            trace = _DECODER.decode(data)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            # Slower, and only here: find out whether unknown keys are all that is unusual, or what is wrong.
+            return cls.from_dict(_plain_json(data))
+        _check_whole(trace)
+        return trace
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "ReasoningTrace":
+        """A trace from plain data; unknown keys are kept, at every level."""
+        if not isinstance(data, Mapping):
+            raise InputError(f"{quoted(data)} is not a trace object")
+        sorted_out = _gather_extra(data, cls)
+        try:
+            trace = msgspec.convert(sorted_out, cls)
+        except (msgspec.ValidationError, UnicodeError, RecursionError):
+            raise _explained(sorted_out) from None
+        _check_whole(trace)
+        return trace
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data with the format's own keys, unknown ones included."""
+        data: dict[str, Any] = msgspec.to_builtins(self)
+        return cast("dict[str, Any]", _spread_extra(data, type(self)))
+
+    def to_json(self) -> bytes:
+        """One line of JSON."""
+        return msgspec.json.encode(self.to_dict())
+
+
+_DECODER = msgspec.json.Decoder(ReasoningTrace)
+
+
+@lru_cache(maxsize=1)
+def trace_schema() -> dict[str, Any]:
+    """JSON Schema of a native trace. Unknown keys are legal; confidence and success are not optional."""
+    document = json_schema(ReasoningTrace)
+    for definition in document["$defs"].values():
+        definition["properties"].pop(_EXTRA, None)
+        del definition["additionalProperties"]
+    definitions = document["$defs"]
+    definitions["Outcome"]["properties"]["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
+    definitions["Metadata"]["properties"]["success"] = {"type": "boolean"}
+    definitions["Metadata"]["properties"]["created_at"] = {"type": "string", "format": "date-time"}
+    return document
+
+
+def _plain_json(data: bytes | str) -> dict[str, Any]:
+    try:
+        raw = msgspec.json.decode(data)
+    except UnicodeError:
+        raise InputError("is not UTF-8 text") from None
+    except RecursionError:
+        raise InputError("is nested too deeply to be a trace") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"is not JSON: {error}") from None
+    if not isinstance(raw, dict):
+        raise InputError(f"{quoted(raw)} is not a trace object")
+    return raw
+
+
+def _explained(data: Mapping[str, Any]) -> InputError:
+    """Why plain data is not a trace: the first fault by path, the others behind it."""
+    who = data.get("id")
+    who = shorten(who) if isinstance(who, str) else None
+    try:
+        first, *others = problems(data, ReasoningTrace)
+    except RecursionError:
+        return InputError("is nested too deeply to be a trace", id=who)
+    path = first.path.removeprefix(f"{_EXTRA}.")
+    return InputError(first.message, id=who, path=path, more=list(map(str, others)))
+
+
+def _check_whole(trace: ReasoningTrace) -> None:
+    """What types cannot say, and what only logs of other tools may leave open."""
+    if trace.outcome.confidence is None:
+        raise InputError("is missing", id=trace.id, path="outcome.confidence")
+    if trace.metadata.success is None:
+        raise InputError("is missing", id=trace.id, path="metadata.success")
+    problem = _utc_fault(trace.metadata.created_at)
+    if problem:
+        raise InputError(problem, id=trace.id, path="metadata.created_at")
+
+
+def _utc_fault(text: str) -> str | None:
+    try:
+        offset = datetime.fromisoformat(text).utcoffset()
+    except ValueError:
+        offset = None
+    if offset == timedelta(0):
+        return None
+    example = datetime(2026, 1, 31, 12, tzinfo=UTC).isoformat().replace("+00:00", "Z")
+    return f"{quoted(text)} is not a UTC time such as {example}"
+
+
+def check_stated(trace: ReasoningTrace) -> None:
+    """A trace built in Python, not decoded, has had no check yet: what the formula needs must be sound."""
+    confidence = trace.outcome.confidence
+    if confidence is not None and (type(confidence) not in (int, float) or not 0.0 <= confidence <= 1.0):
+        raise InputError(f"{quoted(confidence)} is not between 0 and 1", id=trace.id, path="outcome.confidence")
+    if not trace.steps:
+        raise InputError("is empty; at least one is needed", id=trace.id, path="steps")
+
+
+# Where pieces of a trace hold further pieces, so that unknown keys are found at every level.
+_CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
+    ReasoningTrace: {
+        "metadata": Metadata,
+        "task": Task,
+        "steps": Step,
+        "outcome": Outcome,
+        "knowledge_graph_delta": KnowledgeGraphDelta,
+    },
+    Step: {"tool": Tool},
+}
+
+
+def _gather_extra(data: Any, node: type[_Node]) -> Any:
+    """The same data with the keys that `node` does not know moved under `extra`, in its children too."""
+    if not isinstance(data, Mapping):
+        return data
+    children = _CHILDREN.get(node, {})
+    known: dict[str, Any] = {}
+    extra = _Unknown()
+    for key, value in data.items():
+        if key not in node.__struct_encode_fields__ or key == _EXTRA:
+            extra[key] = value
+        else:
+            known[key] = _each(_gather_extra, value, children[key]) if key in children else value
+    if extra:
+        known[_EXTRA] = extra
+    return known
+
+
+def _spread_extra(data: Any, node: type[_Node]) -> Any:
+    """The reverse: what is under `extra` goes back to where it stood."""
+    extra = data.pop(_EXTRA, {})
+    for key, child in _CHILDREN.get(node, {}).items():
+        if key in data:
+            data[key] = _each(_spread_extra, data[key], child)
+    return data | extra
+
+
+def _each(change: Callable[[Any, type[_Node]], Any], value: Any, node: type[_Node]) -> Any:
+    """One child, or a list of them."""
+    return [change(item, node) for item in value] if isinstance(value, list) else change(value, node)

@@ -1,0 +1,5 @@
+"""Where traces come from: one reader per format, each giving traces one by one, so that no file is too large."""
+
+from scalepan.trace.readers.jsonl import BadRow, Row, read_jsonl
+
+__all__ = ["BadRow", "Row", "read_jsonl"]

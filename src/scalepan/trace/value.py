@@ -1,0 +1,210 @@
+"""What is this trace worth keeping for? (spec value-1.md, value-2.md)"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from scalepan.embed import find_encoder
+from scalepan.policy import Policy, load_policy
+from scalepan.policy.value import Value
+from scalepan.score import Part, Score, Source
+from scalepan.trace import formula, gate
+from scalepan.trace.formula import Shape
+from scalepan.trace.model import ReasoningTrace, check_stated
+from scalepan.trace.novelty import Encodes, Novelty, NoveltyMeter
+from scalepan.trace.vectors import Near, VectorCache
+
+BATCH = 64
+
+
+class ValueDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands behind a trace's value."""
+
+    domain: str
+    profile: str
+    gate: gate.Gate
+    nearest: Near | None = None
+    """The most similar trace valued before, where novelty was measured."""
+    range: tuple[float, float] | None = None
+    """Worst and best value, where the trace does not state its confidence or success."""
+    text_length: int | None = None
+    """Characters that were to be embedded; None without an encoder."""
+    text_cut: bool | None = None
+    """Whether the encoder saw only the beginning of them."""
+    took_ms: float
+
+
+class TraceValuer:
+    """Values traces one after the other, each compared with those before it.
+
+    Without an `embedder` novelty is not measured and counts 0.5; any object with `encode(texts)` will do. Without a
+    `cache` a new one is made, as the policy has it.
+
+    >>> from scalepan.samples import sample_trace
+    >>> valuer = TraceValuer(Policy())
+    >>> round(float(valuer.evaluate_value(sample_trace())), 3)
+    0.94
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        cache: VectorCache | None = None,
+        embedder: Encodes | None = None,
+    ) -> None:
+        self.policy = policy if policy is not None else load_policy()
+        self._value = self.policy.value
+        self._version = self.policy.version("value")
+        self._meter = NoveltyMeter(self._value, cache, embedder)
+
+    @property
+    def cache(self) -> VectorCache | None:
+        """The vectors of the traces so far; None before the first."""
+        return self._meter.cache
+
+    def evaluate_value(self, trace: ReasoningTrace | Mapping[str, Any]) -> Score:
+        """What the trace is worth. It is remembered, so that the next one is compared with it too."""
+        return self._one(trace, remember=True)
+
+    def peek(self, trace: ReasoningTrace | Mapping[str, Any]) -> Score:
+        """What the trace would be worth. Nothing is remembered."""
+        return self._one(trace, remember=False)
+
+    def by_profile(self, trace: ReasoningTrace, score: Score) -> dict[str, Score]:
+        """A trace that was valued, as the domain of each profile would see it: the same novelty, other weights."""
+        start = perf_counter()
+        part, details = score.part("novelty"), score.details
+        novelty = Novelty(part.value, part.source, part.note, details.nearest, details.text_length, details.text_cut)
+        scores = {}
+        for profile in self._value.profiles:
+            metadata = msgspec.structs.replace(trace.metadata, task_domain=profile)
+            scores[profile] = self._score(msgspec.structs.replace(trace, metadata=metadata), novelty, start)
+        return scores
+
+    @property
+    def batch_size(self) -> int:
+        """How many traces are worth encoding together: without an encoder each is valued as it comes."""
+        return BATCH if self._meter.embedder is not None else 1
+
+    def evaluate_many(self, traces: Iterable[ReasoningTrace | Mapping[str, Any]]) -> Iterator[Score]:
+        """The same as `evaluate_value` one by one, but encoded in batches and without a time limit."""
+        remaining = iter(traces)
+        self._meter.load()
+        while some := [_checked(trace) for trace in islice(remaining, self.batch_size)]:
+            start = perf_counter()
+            batch = self._meter.encode_batch(some)
+            each = (perf_counter() - start) / len(some)
+            for trace, encoded in zip(some, batch, strict=True):
+                start = perf_counter() - each
+                yield self._score(trace, self._meter.measure_encoded(trace, encoded), start)
+
+    def _one(self, trace: ReasoningTrace | Mapping[str, Any], *, remember: bool) -> Score:
+        trace = _checked(trace)
+        self._meter.load()
+        start = perf_counter()
+        return self._score(trace, self._meter.measure(trace, remember=remember), start)
+
+    def _score(self, trace: ReasoningTrace, novelty: Novelty, start: float) -> Score:
+        policy = self._value
+        domain, success = trace.metadata.task_domain, trace.metadata.success is True
+        profile, weights = policy.profile(domain)
+        shape = formula.shape_of(trace)
+        outcome = outcome_of(trace.outcome.confidence, trace.metadata.success, policy)
+        c = formula.complexity(shape, policy)
+        d = formula.tool_diversity(shape, policy)
+        base = formula.composite(c, novelty.value, d, outcome.value, weights)
+        rules = formula.rules(base, shape, success, policy)
+        value = rules[-1].after if rules else base
+        parts = (
+            Part("complexity", c, weights.complexity, note=_complexity_note(shape)),
+            Part("novelty", novelty.value, weights.novelty, novelty.source, novelty.note),
+            Part("tool_diversity", d, weights.tool_diversity, note=f"{shape.tools} tools, {shape.steps} steps"),
+            Part("outcome_confidence", outcome.value, weights.outcome_confidence, outcome.source, outcome.note),
+        )
+        threshold = policy.gate_for(domain)
+        needed = formula.base_needed(threshold, shape, success, policy)
+        details = ValueDetails(
+            domain=domain,
+            profile=profile,
+            gate=gate.judge(value, threshold, parts, needed - base if needed is not None else None),
+            nearest=novelty.nearest,
+            range=_range(parts, trace, shape, outcome, policy) if outcome.source != "measured" else None,
+            text_length=novelty.text_length,
+            text_cut=novelty.text_cut,
+            took_ms=(perf_counter() - start) * 1000.0,
+        )
+        return Score("value", value, parts=parts, base=base, rules=rules, details=details, policy=self._version)
+
+
+class Outcome(NamedTuple):
+    """O, and what it could be where the trace does not say."""
+
+    value: float
+    source: Source
+    note: str
+    worst: float
+    best: float
+
+
+def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Outcome:
+    """O from what a trace states, and from what it leaves open."""
+    if confidence is not None and success is not None:
+        value = formula.outcome_confidence(confidence, success, policy)
+        return Outcome(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
+    worst = formula.outcome_confidence(confidence or 0.0, success is True, policy)
+    best = formula.outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
+    missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
+    # The fallback is a place between worst and best, so that the value never leaves its own range.
+    value = worst + policy.outcome_confidence.fallback * (best - worst)
+    return Outcome(value, "default", f"{missing} not stated", worst, best)
+
+
+def _range(
+    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: Outcome, policy: Value
+) -> tuple[float, float]:
+    """The value at its worst and at its best, whatever the trace leaves open."""
+    c, n, d, _ = (part.value for part in parts)
+    _, weights = policy.profile(trace.metadata.task_domain)
+    success = trace.metadata.success
+    worst = formula.composite(c, n, d, outcome.worst, weights)
+    best = formula.composite(c, n, d, outcome.best, weights)
+    return (
+        formula.after_rules(worst, shape, success is True, policy),
+        formula.after_rules(best, shape, success is not False, policy),
+    )
+
+
+def _complexity_note(shape: Shape) -> str:
+    recovered = f", {shape.recoveries} recoveries" if shape.recoveries else ""
+    return f"{shape.types} step types, {shape.steps} steps{recovered}"
+
+
+def _checked(trace: ReasoningTrace | Mapping[str, Any]) -> ReasoningTrace:
+    if not isinstance(trace, ReasoningTrace):
+        return ReasoningTrace.from_dict(trace)
+    check_stated(trace)
+    return trace
+
+
+_process_valuer: TraceValuer | None = None
+_process_lock = threading.Lock()
+
+
+def evaluate_value(trace: ReasoningTrace | Mapping[str, Any]) -> Score:
+    """What a trace is worth, compared with those that this process valued before.
+
+    >>> from scalepan.samples import sample_trace
+    >>> print(evaluate_value(sample_trace()).status)
+    ok
+    """
+    global _process_valuer
+    if _process_valuer is None:
+        with _process_lock:
+            if _process_valuer is None:
+                policy = load_policy()
+                _process_valuer = TraceValuer(policy, embedder=find_encoder(policy.embed))
+    return _process_valuer.evaluate_value(trace)
