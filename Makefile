@@ -1,5 +1,5 @@
 # make demo: see Scalepan work.  make test: run every check.  Both set up what they need, once.
-.PHONY: demo test lint unit real bench docs lock clean
+.PHONY: demo test lint unit real inspector bench docs lock clean
 
 # Tests start many processes; each would compile all of Scalepan again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -19,9 +19,13 @@ unit: .venv/.ready
 	.venv/bin/python -m pytest -n auto --dist loadfile -p no:schemathesis -p no:faker --ignore=tests/real
 
 # Real encoders, processes and commands; and the properties once more, with every example.
-real: .venv/.ready .venv-inspector/.ready
-	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest tests/real
+real: .venv/.ready
+	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -n 2 --dist loadfile tests/real
 	HYPOTHESIS_PROFILE=full .venv/bin/python -m pytest -n auto -m hypothesis --ignore=tests/real
+
+# What needs Node: the MCP inspector's command line against both doors. Not part of "make test".
+inspector: .venv/.ready .venv-inspector/.ready
+	.venv/bin/python -m pytest tests/real/test_inspector.py
 
 bench: .venv/.ready
 	.venv/bin/python -m bench.value

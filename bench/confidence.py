@@ -44,7 +44,9 @@ def main() -> None:
     table = columns(ROWS)
     lists = [column.tolist() for column in table.values()]
     steps = [ConfidenceFactors(**dict(zip(table, values, strict=True))) for values in zip(*lists, strict=True)]
-    loop, batch = best_cpu(ROUNDS, 1, lambda: [confidence(step).value for step in steps], lambda: confidence_batch(table))
+    loop, batch = best_cpu(
+        ROUNDS, 1, lambda: [confidence(step).value for step in steps], lambda: confidence_batch(table)
+    )
     if confidence_batch(table).tolist() != [confidence(step).value for step in steps]:
         sys.exit("the batch and the loop do not agree")
     row(f"{ROWS:,} steps, one at a time", f"{loop * 1e3:.0f} ms", f"{loop / ROWS * 1e6:.2f} us a step")

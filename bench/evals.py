@@ -157,7 +157,9 @@ def main() -> None:
         large, slower = growth(sides["scalepan"], many, most)
         show("scalepan", large, MOST)
         whole = best([command(many) for _ in range(ROUNDS)])
-        row(f"scalepan eval run --json, {MANY:,} cases", "", "", f"{whole.process_cpu:.2f} s", f"{whole.peak_mb:.0f} MB")
+        row(
+            f"scalepan eval run --json, {MANY:,} cases", "", "", f"{whole.process_cpu:.2f} s", f"{whole.peak_mb:.0f} MB"
+        )
     print()
     row("", "measured", "target")
     compare(found)

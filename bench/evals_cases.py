@@ -152,7 +152,9 @@ def _missing(rng: Random, operations: Operations, page: Json, language: str) -> 
 
 def _extra(rng: Random, operations: Operations, page: Json, language: str) -> None:
     target = rng.choice(page["blocks"])["id"]
-    operations.append({"type": "insert", "targetBlockId": target, "position": "after", "content": _sentence(rng, language)})
+    operations.append(
+        {"type": "insert", "targetBlockId": target, "position": "after", "content": _sentence(rng, language)}
+    )
 
 
 def _other_text(rng: Random, operations: Operations, page: Json, language: str) -> None:  # noqa: ARG001

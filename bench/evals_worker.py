@@ -1,7 +1,7 @@
 """One side of bench/evals.py in a process of its own: `python -m bench.evals_worker NAME CASES OUTPUTS SCORES`.
 
 It prints in JSON what loading and evaluating cost, and writes the scores, four numbers a case, to the file SCORES.
-The peers get every advantage: they read each file once, with Scalepan's own decoders; they call Scalepan's own scorers, and
+The peers get every advantage: they read each file once, with Scalepan's own decoders; they call its scorers, and
 apply a case's operations once for all four of them. So what differs is the framework around the scorers.
 
 The peers' modules, which are in environments of their own: pydantic_evals, deepeval.
@@ -138,7 +138,7 @@ def deepeval() -> Work:
 
 
 class Shared:
-    """Scalepan's scorers for a peer. Those of one case come one after another, so the last evidence is enough to keep."""
+    """Scalepan's scorers for a peer. Those of one case come one after another, so only the last evidence is kept."""
 
     def __init__(self) -> None:
         evaluator = Evaluator(PRESET, Policy())

@@ -135,7 +135,9 @@ def report(name: str, records: list[Record]) -> None:
     kept = np.isfinite(sum(measures.values(), np.zeros(len(records))))
     labels = np.array([record.grounded for record in records])[kept]
     weights = draws([records[at].document for at in np.flatnonzero(kept)])
-    print(f"{name}: {kept.sum()} answers, {labels.sum()} grounded, {len(records) - kept.sum()} not measured and left out")
+    print(
+        f"{name}: {kept.sum()} answers, {labels.sum()} grounded, {len(records) - kept.sum()} not measured and left out"
+    )
     drawn = {}
     for measure, scores in measures.items():
         drawn[measure] = auroc(scores[kept], labels, weights)

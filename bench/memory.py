@@ -73,7 +73,9 @@ class StandIn:
 
     def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]:  # noqa: ARG002
         """The sum of the words' vectors, of length 1."""
-        sums = np.stack([self._vectors[[self._place[w] for w in text.split() if w in self._place]].sum(0) for text in texts])
+        sums = np.stack(
+            [self._vectors[[self._place[w] for w in text.split() if w in self._place]].sum(0) for text in texts]
+        )
         unit: NDArray[np.float32] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
         return unit
 

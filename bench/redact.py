@@ -198,7 +198,9 @@ def faker_secrets(fake: Faker) -> Iterator[Sample]:
     for number in range(EACH * 5):
         yield sample("password", FRAMES[number % len(FRAMES)], fake.password(length=fake.random_int(8, 20)))
     for number in range(EACH):
-        yield sample("key", KEY_FRAMES[number % len(KEY_FRAMES)], fake.random_element([fake.md5, fake.sha1, fake.uuid4])())
+        yield sample(
+            "key", KEY_FRAMES[number % len(KEY_FRAMES)], fake.random_element([fake.md5, fake.sha1, fake.uuid4])()
+        )
         password = fake.password(special_chars=False)
         yield sample("url", f"postgresql://{fake.user_name()}:{{}}@{fake.hostname()}:5432/app", password)
 

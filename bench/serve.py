@@ -215,7 +215,9 @@ class Load:
 @contextmanager
 def server(command: Sequence[str], port: int) -> Iterator[int]:
     """A server in a process of its own, until it answers; its process id."""
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=os.environ | WORDS_ONLY)
+    process = subprocess.Popen(
+        command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=os.environ | WORDS_ONLY
+    )
     try:
         for _ in range(300):
             try:

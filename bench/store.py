@@ -59,7 +59,9 @@ def together(side: str) -> tuple[float, float]:
     """Writes a second of all processes, and the longest wait of any."""
     with tempfile.TemporaryDirectory() as folder:
         start, out = spawn.Barrier(PROCESSES), spawn.Queue()
-        processes = [spawn.Process(target=work, args=(side, Path(folder) / "notes.db", start, out)) for _ in range(PROCESSES)]
+        processes = [
+            spawn.Process(target=work, args=(side, Path(folder) / "notes.db", start, out)) for _ in range(PROCESSES)
+        ]
         for process in processes:
             process.start()
         results = [out.get(timeout=120) for _ in processes]

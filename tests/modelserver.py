@@ -57,7 +57,9 @@ def completion(text: str | None, *, usage: bool = True, finish: str = "stop", **
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "model": "stand-in",
-        "choices": [{"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}],
+        "choices": [
+            {"index": 0, "finish_reason": finish, "message": {"role": "assistant", "content": text, **message}}
+        ],
     }
     if usage:
         body["usage"] = {"prompt_tokens": 100, "completion_tokens": 7, "total_tokens": 107}
@@ -139,7 +141,9 @@ class ModelServer:
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

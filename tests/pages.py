@@ -12,7 +12,10 @@ MODULES = [
     if file.name != "__main__.py"
 ]
 # Their docstrings ask the real encoder, if there is one.
-WITH_ENCODER = ("scalepan.loop.circle", "scalepan.memory.memory", "scalepan.trace.value")
+WITH_ENCODER = (
+    *("scalepan", "scalepan.loop.circle", "scalepan.memory.awaited", "scalepan.memory.memory"),
+    "scalepan.trace.value",
+)
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -1,7 +1,10 @@
 """Cache: shared by processes, and never in the way."""
 
+import gc
 import os
+import sqlite3
 import threading
+import warnings
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,28 @@ def test_a_forked_child_uses_it_too(tmp_path: Path) -> None:
     cache._lock.release()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert cache.get([b"child", b"parent"]) == {b"child": b"2", b"parent": b"1"}
+
+
+def test_a_cache_that_nobody_holds_closes_its_file(tmp_path: Path) -> None:
+    """Since Python 3.13, a connection that is collected while open is a warning, and here that is an error."""
+    opened: list[str] = []
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        connect = sqlite3.connect
+
+        class Noticed(sqlite3.Connection):
+            def close(self) -> None:
+                opened.remove("open")
+                super().close()
+
+        patch.setattr(sqlite3, "connect", lambda *args, **options: connect(*args, factory=Noticed, **options))
+        cache = Cache(tmp_path / "cache.sqlite")
+        cache.put({b"a": b"1"})
+        opened.append("open")
+        del cache
+        gc.collect()
+    assert not opened
+    assert not caught
 
 
 def test_the_folder_is_the_users_unless_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def test_a_fault_has_a_path_a_value_and_what_is_legal(data: object, fault: str) 
     assert [str(problem) for problem in problems(data, Tree)] == [fault]
 
 
-@pytest.mark.parametrize("data", [tree(), tree(color="blue", count=3), {**tree(), "tags": "x"}, {**tree(), "tags": None}])
+@pytest.mark.parametrize(
+    "data", [tree(), tree(color="blue", count=3), {**tree(), "tags": "x"}, {**tree(), "tags": None}]
+)
 def test_what_fits_has_no_fault(data: object) -> None:
     assert problems(data, Tree) == []
 

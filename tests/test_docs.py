@@ -29,7 +29,9 @@ def commands(group: click.Command, path: tuple[str, ...] = ("scalepan",)) -> lis
     return found
 
 
-@pytest.mark.parametrize(("path", "command"), commands(scalepan), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("path", "command"), commands(scalepan), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_every_command_has_help_with_an_example_and_stands_in_the_docs(path: str, command: click.Command) -> None:
     assert command.help
     assert "Examples:" in command.help

@@ -15,12 +15,13 @@ SOURCE = Path(scalepan.__file__).parent
 
 # From the ground up. A package may import what stands on a lower line, and nothing on its own line but itself.
 LAYERS = [
-    ["forks"],
+    ["forks", "files"],
     ["errors"],
-    ["score", "check", "yamlfile"],
+    ["names", "repeat"],
+    ["exits", "arguments", "score", "check", "yamlfile"],
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
-    ["judge"],
+    ["judge", "inforce"],
     ["trace", "evals", "memory", "confidence"],
     ["receipts"],
     ["loop", "samples"],
@@ -77,7 +78,9 @@ def test_import_scalepan_loads_nothing_heavy() -> None:
 
 
 def test_valuing_without_an_encoder_loads_no_array_library() -> None:
-    code = "import scalepan, scalepan.samples; scalepan.TraceValuer().peek(scalepan.samples.sample_trace())"
+    code = (
+        "import scalepan, scalepan.samples; scalepan.TraceValuer(embedder=None).peek(scalepan.samples.sample_trace())"
+    )
     assert loaded_by(code).isdisjoint({"numpy", "onnxruntime", "onnx", "tokenizers", "rich"})
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         weighted_average,
     )
     from scalepan.loop import Session, session
-    from scalepan.memory import Memory
+    from scalepan.memory import AsyncMemory, Memory
     from scalepan.policy import Policy, ScoringWeights, load_policy
     from scalepan.score import Part, Rule, Score
     from scalepan.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl
@@ -71,7 +71,7 @@ _HOMES = {
         "weighted_average",
     ),
     "scalepan.loop": ("Session", "session"),
-    "scalepan.memory": ("Memory",),
+    "scalepan.memory": ("AsyncMemory", "Memory"),
     "scalepan.policy": ("Policy", "ScoringWeights", "load_policy"),
     "scalepan.score": ("Part", "Rule", "Score"),
     "scalepan.trace": ("ReasoningTrace", "TraceValuer", "VectorCache", "evaluate_value", "read_jsonl"),
@@ -80,6 +80,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "ActionDecision",
+    "AsyncMemory",
     "ConfidenceAggregator",
     "ConfidenceCalculator",
     "ConfidenceFactors",

@@ -7,16 +7,20 @@ written keeps nothing, and a damaged one is started anew.
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from scalepan.files import make_file, make_folder
 from scalepan.forks import after_fork
 
 ENV_FOLDER = "SCALEPAN_CACHE"
 BUSY_SECONDS = 5.0
 KEYS_A_QUERY = 500  # SQLite's oldest limit on bound values is 999
+_leaked: list[sqlite3.Connection | None] = []
+"""Connections of a parent process, held so that they are never closed here."""
 
 
 def cache_folder() -> Path:
@@ -59,7 +63,7 @@ class Cache:
         self.path = Path(path) if path is not None else cache_folder() / "cache.sqlite"
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._leaked: sqlite3.Connection | None = None
+        self._closer: weakref.finalize[..., Cache] | None = None
         after_fork(self._after_fork)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
@@ -108,22 +112,31 @@ class Cache:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
+            # SQLite gives its log and index the rights of the file.
+            make_file(self.path)
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
             self._connection = connection
+            # Since 3.13 a connection that is collected without having been closed is a warning.
+            self._closer = weakref.finalize(self, connection.close)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = OFF")  # a lost entry is made again
-            connection.execute("CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
         return self._connection
 
     def _drop(self) -> None:
-        if self._connection is not None:
+        if self._closer is not None:
             with suppress(sqlite3.Error):
-                self._connection.close()
-            self._connection = None
+                self._closer()
+        self._connection = self._closer = None
 
     def _after_fork(self) -> None:
         # A connection must not cross a fork, and a lock that another thread held would never be let go. The parent's
         # connection is leaked on purpose: closing it here would drop the parent's file locks.
         self._lock = threading.Lock()
-        self._leaked, self._connection = self._connection, None
+        if self._closer is not None:
+            self._closer.detach()
+            _leaked.append(self._connection)
+        self._connection = self._closer = None

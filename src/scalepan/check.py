@@ -5,7 +5,9 @@ with its path, its value and what would have been legal.
 """
 
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import islice
 from math import isfinite
@@ -14,7 +16,8 @@ from typing import Any, NamedTuple, get_args
 import msgspec
 from msgspec import inspect
 
-from scalepan.errors import did_you_mean, quoted
+from scalepan.errors import InputError, did_you_mean, quoted, shorten
+from scalepan.names import misspelled
 
 MOST_FAULTS = 1000
 """Of one thing; who sends a million of them is not told each."""
@@ -46,8 +49,39 @@ def problems(raw: object, type_: Any) -> list[Problem]:
     return faults
 
 
-# Looking a type up costs more than walking it, and one bad row is often followed by many.
-_type_info = cache(inspect.type_info)
+_resolving = threading.RLock()
+
+
+def resolved(*types: Any) -> None:
+    """Let msgspec look these types up now, one thread at a time. Call it where a module decodes into them, on import.
+
+    msgspec looks a struct up when something is first decoded into it, and other threads can see the half-filled result:
+    eight threads that loaded their first policy at once crashed the interpreter. What has been looked up is only read.
+    """
+    with _resolving:
+        for type_ in types:
+            # A request that never leaves its process may be of a kind that msgspec does not decode.
+            with suppress(TypeError):
+                msgspec.json.Decoder(type_)
+
+
+@cache
+def _type_info(type_: Any) -> inspect.Type:
+    # Looking a type up costs more than walking it, and one bad row is often followed by many.
+    resolved(type_)
+    return inspect.type_info(type_)
+
+
+def read_json(data: bytes | str) -> Any:
+    """Plain data from JSON text; InputError says why it is none."""
+    try:
+        return msgspec.json.decode(data)
+    except UnicodeError:
+        raise InputError("is not UTF-8 text") from None
+    except RecursionError:
+        raise InputError("is nested too deeply") from None
+    except msgspec.DecodeError as error:
+        raise InputError(f"not JSON: {error}") from None
 
 
 def in_order(literal: Any) -> msgspec.Meta:
@@ -90,9 +124,13 @@ class _Hints:
 def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator[Problem]:
     match info:
         case inspect.Metadata():
-            order = (info.extra or {}).get("order")
-            if order and raw not in order:
-                yield Problem(path, _not_one_of(raw, order))
+            extra = info.extra or {}
+            if "order" in extra and raw not in extra["order"]:
+                yield Problem(path, _not_one_of(raw, extra["order"]))
+            elif "legal" in extra and isinstance(raw, str):
+                fault = misspelled(raw, getattr(info.type, "pattern", None) or "", extra["legal"])
+                if fault:
+                    yield Problem(path, fault)
             else:
                 yield from _walk(raw, info.type, path, hints)
         case inspect.StructType():
@@ -111,7 +149,9 @@ def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator
                 yield Problem(path, message)
 
 
-def _walk_list(raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints) -> Iterator[Problem]:
+def _walk_list(
+    raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints
+) -> Iterator[Problem]:
     if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
         yield Problem(path, f"{quoted(raw)} is not a list")
     elif len(raw) < (info.min_length or 0):
@@ -126,8 +166,9 @@ def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) ->
         yield Problem(path, f"{quoted(raw)} is not an object")
         return
     for key, item in raw.items():
-        yield from _walk(key, info.key_type, join(path, str(key)), hints)
-        yield from _walk(item, info.value_type, join(path, str(key)), hints)
+        here = join(path, shorten(str(key)))
+        yield from _walk(key, info.key_type, here, hints)
+        yield from _walk(item, info.value_type, here, hints)
 
 
 def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints) -> Iterator[Problem]:
@@ -152,7 +193,7 @@ def _walk_fields(
 ) -> Iterator[Problem]:
     unknown = (str(key) for key in raw if key not in fields) if info.forbid_unknown_fields else ()
     for key in unknown:
-        yield Problem(join(path, key), f"unknown key{hints.of(key, list(fields))}")
+        yield Problem(join(path, shorten(key)), f"unknown key{hints.of(key, list(fields))}")
     for name, field in fields.items():
         if name in raw:
             yield from _walk(raw[name], field.type, join(path, name), hints)

@@ -3,6 +3,7 @@
 ScalepanError
 ├── InputError          something given to Scalepan does not fit: file, line, id, path, problem
 │   └── PolicyError     the same, in a policy
+├── NotMeasuredError    a number was asked of a score that has none
 ├── MissingExtraError   an optional package is not installed; names the command that adds it
 ├── EncoderError        a text encoder was named and cannot be used
 └── StoreError          the store cannot be opened, reached, read or written
@@ -10,12 +11,16 @@ ScalepanError
     ├── ConflictError   it does not go with what is there
     ├── BoundaryError   the policy forbids it
     └── TookTooLongError  a time limit passed
+        └── UnansweredError  a call was sent and not answered, so it may still be applied; can be repeated safely
 
-Each has a code, which is what other programs get to see (NOTES.md, "Envelope").
+PolicyWarning           a policy, or a part of it, that is not trusted and therefore not used
+
+Each error has a code, which is what other programs get to see (NOTES.md, "Envelope").
 """
 
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 
 class ScalepanError(Exception):
@@ -78,6 +83,14 @@ class PolicyError(InputError):
     code = "POLICY_INVALID"
 
 
+class NotMeasuredError(ScalepanError, ValueError):
+    """A number was asked of a score that has none; 0 or 0.5 would be a lie."""
+
+
+class PolicyWarning(UserWarning):
+    """Something of a policy is not used, because the user did not name where it stands."""
+
+
 class MissingExtraError(ScalepanError):
     """An optional package is not installed."""
 
@@ -117,6 +130,19 @@ class TookTooLongError(StoreError):
     code = "TIMEOUT"
 
 
+class UnansweredError(TookTooLongError):
+    """A call that was sent and not answered in time: nobody knows yet whether it was, or will be, applied.
+
+    `retry()` sends the same call again, under the same request id, so that it is applied once however often it is
+    sent. So does the same call with `request_id` in another process.
+    """
+
+    def __init__(self, problem: str, request_id: str, retry: Callable[[], Any]) -> None:
+        super().__init__(problem)
+        self.request_id = request_id
+        self.retry = retry
+
+
 def printable(text: str) -> str:
     """Text that does nothing to a terminal: line breaks, escapes and lone surrogates are written out.
 
@@ -153,6 +179,15 @@ def shorten(value: object, limit: int = 60) -> str:
     text = value if isinstance(value, str) else own_words(value)
     text = printable(text[: limit + 1])
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things, as people say it.
+
+    >>> counted(1, "tool"), counted(1200, "tool"), counted(2, "query", "queries")
+    ('1 tool', '1,200 tools', '2 queries')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def quoted(value: object) -> str:

@@ -4,12 +4,20 @@ The law: part weights add up to 1, `base` is the sum of weight x value over the 
 each rule starts where the last one ended, and `value` is where the last one ended.
 """
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, Literal, SupportsIndex, overload
 
 import msgspec
 
+from scalepan.errors import NotMeasuredError, printable, shorten
+
 Status = Literal["ok", "not_applicable", "failed"]
 Source = Literal["measured", "inherited", "default", "failed"]
+MOST_SHOWN = 3
+"""How many parts, and how many rules, stand in the one line of a score."""
+LEAST_SHOWN = 0.0005
+"""A change that three places do not show is left out of it."""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
@@ -40,11 +48,17 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
 class Score(msgspec.Struct, frozen=True):
     """A number between 0 and 1 with its reasons, or no number and the reason why.
 
+    It behaves as its number: compare it, sort it, format it, calculate with it. Two scores are equal if everything in
+    them is; a score and a number, if the value is. What was not measured equals no number, and everything else that
+    needs one is a NotMeasuredError. A score is always true, as an object is, whatever its value.
+
     >>> half = Score("confidence", 0.5, parts=(Part("search_quality", 0.5, 1.0),), base=0.5)
-    >>> float(half)
-    0.5
-    >>> not_measured("novelty", "no encoder found").value is None
-    True
+    >>> half >= 0.4, f"{half:.2f}", max(half, 0.25) * 2
+    (True, '0.50', 1.0)
+    >>> print(half)
+    confidence 0.500: search_quality +0.500
+    >>> print(not_measured("novelty", "no encoder found"))
+    novelty not measured (not_applicable): no encoder found
     """
 
     name: str
@@ -62,7 +76,9 @@ class Score(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.value is None:
             if self.status == "ok" or not self.reason or self.base is not None or self.rules:
-                raise ValueError(f"score {self.name}: without a value it needs a status, a reason, and no base or rules")
+                raise ValueError(
+                    f"score {self.name}: without a value it needs a status, a reason, and no base or rules"
+                )
         elif self.status != "ok":
             raise ValueError(f"score {self.name}: status {self.status} goes without a value")
         elif not 0.0 <= self.value <= 1.0:
@@ -70,8 +86,84 @@ class Score(msgspec.Struct, frozen=True):
 
     def __float__(self) -> float:
         if self.value is None:
-            raise ValueError(f"{self.name} was not measured: {self.reason}")
+            raise NotMeasuredError(f"{self.name} was not measured: {self.reason}")
         return self.value
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, msgspec.Struct):
+            return super().__eq__(other)
+        return self.value is not None and self.value == other
+
+    def __hash__(self) -> int:
+        # What equals a number must have its hash, and equal scores have equal values.
+        return hash(self.value) if self.value is not None else hash((self.name, self.status, self.reason))
+
+    def __lt__(self, other: "float | Score") -> bool:
+        return float(self) < _number(other)
+
+    def __le__(self, other: "float | Score") -> bool:
+        return float(self) <= _number(other)
+
+    def __gt__(self, other: "float | Score") -> bool:
+        return float(self) > _number(other)
+
+    def __ge__(self, other: "float | Score") -> bool:
+        return float(self) >= _number(other)
+
+    def __add__(self, other: "float | Score") -> float:
+        return float(self) + _number(other)
+
+    def __radd__(self, other: float) -> float:
+        return other + float(self)
+
+    def __sub__(self, other: "float | Score") -> float:
+        return float(self) - _number(other)
+
+    def __rsub__(self, other: float) -> float:
+        return other - float(self)
+
+    def __mul__(self, other: "float | Score") -> float:
+        return float(self) * _number(other)
+
+    def __rmul__(self, other: float) -> float:
+        return other * float(self)
+
+    def __truediv__(self, other: "float | Score") -> float:
+        return float(self) / _number(other)
+
+    def __rtruediv__(self, other: float) -> float:
+        return other / float(self)
+
+    def __neg__(self) -> float:
+        return -float(self)
+
+    def __abs__(self) -> float:
+        return abs(float(self))
+
+    @overload
+    def __round__(self, digits: None = None) -> int: ...
+    @overload
+    def __round__(self, digits: SupportsIndex) -> float: ...
+    def __round__(self, digits: SupportsIndex | None = None) -> float:
+        return round(float(self), digits)
+
+    def __format__(self, spec: str) -> str:
+        return format(float(self), spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        """One line: name, value, and what mattered most."""
+        if self.value is None:
+            return f"{printable(self.name)} not measured ({self.status}): {shorten(self.reason, 100)}"
+        added = _most((part.name, part.adds, part.source) for part in self.parts)
+        changed = _most((rule.name, rule.after - rule.before, "measured") for rule in self.rules)
+        why = "; then ".join(some for some in (added, changed) if some)
+        return f"{printable(self.name)} {self.value:.3f}{': ' if why else ''}{why}"
+
+    def _repr_html_(self) -> str:
+        """The waterfall, for notebooks."""
+        # By name: pictures are made of scores, not scores of pictures, and nothing is loaded until somebody looks.
+        html: str = import_module("scalepan.draw.notebook").score_html(self)
+        return html
 
     def part(self, name: str) -> Part:
         """The part of that name."""
@@ -100,6 +192,21 @@ class Score(msgspec.Struct, frozen=True):
 def not_measured(name: str, reason: str, *, status: Status = "not_applicable", policy: str = "") -> Score:
     """A score that has no number: nothing to judge, or the judging failed."""
     return Score(name, None, status=status, reason=reason, policy=policy)
+
+
+def _number(other: "float | Score") -> float:
+    return float(other) if isinstance(other, Score) else other
+
+
+def _most(changes: Iterable[tuple[str, float, Source]]) -> str:
+    """The largest of some changes by name, in their order; where one is no measurement, that is said too."""
+    some = [change for change in changes if abs(change[1]) >= LEAST_SHOWN]
+    least = sorted((abs(by) for _, by, _ in some), reverse=True)[:MOST_SHOWN][-1:]
+    kept = [change for change in some if abs(change[1]) >= least[0]][:MOST_SHOWN]
+    said = [
+        f"{shorten(name, 40)} {by:+.3f}" + ("" if source == "measured" else f" ({source})") for name, by, source in kept
+    ]
+    return ", ".join([*said, "…"] if len(kept) < len(some) else said)
 
 
 def _said(part: Part) -> str:

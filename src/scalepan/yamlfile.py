@@ -32,12 +32,80 @@ def read_yaml(path: Path) -> Any:
         raise InputError(f"not YAML: {what}", file=str(path), line=mark.line + 1 if mark else None) from None
 
 
+DEEPEST = 100
+MOST_VALUES = 1_000_000
+"""Of a file with aliases, each written out: a few lines of them can stand for more than any memory holds."""
+
+
 def parse_yaml(text: str) -> Any:
     """Plain data from YAML text; raises yaml.YAMLError."""
-    data = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a safe loader
-    if "*" in text and _refers_to_itself(data):
-        raise yaml.YAMLError("an anchor refers to itself")
-    return data
+    if _looks_deep(text):
+        _check_depth(text)
+    loader = _StrictLoader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        if "*" in text:
+            _check_aliases(node)
+        return loader.construct_document(node)
+    finally:
+        loader.dispose()
+
+
+_BRACKETS = re.compile(r"[][{}]")
+_DEEP_BLOCK = re.compile(rf"^[ ?\-]{{{DEEPEST}}}", re.MULTILINE)
+
+
+def _looks_deep(text: str) -> bool:
+    """Whether it could be nested too deeply: brackets in brackets, or a line that begins far to the right."""
+    depth = 0
+    for bracket in _BRACKETS.findall(text):  # those in quotes too: what only looks deep is looked at again
+        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
+        if depth > DEEPEST:
+            return True
+    return _DEEP_BLOCK.search(text) is not None
+
+
+def _check_depth(text: str) -> None:
+    """Libyaml builds nested nodes by calling itself, and a hundred thousand of them end the process."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"is nested more than {DEEPEST} deep", problem_mark=event.start_mark)
+
+
+def _check_aliases(root: yaml.Node) -> None:
+    """Refuse an anchor that contains itself, and aliases that, written out, are too deep or too many."""
+    measured: dict[int, tuple[int, int]] = {}  # of a node: how many values, and how deep
+    above: set[int] = set()
+    waiting = [(root, False)]
+    while waiting:
+        node, done = waiting.pop()
+        children = _children(node)
+        if done:
+            above.discard(id(node))
+            sizes = [measured[id(child)] for child in children]
+            size, depth = 1 + sum(size for size, _ in sizes), 1 + max((depth for _, depth in sizes), default=0)
+            if size > MOST_VALUES or depth > DEEPEST:
+                raise yaml.MarkedYAMLError(
+                    problem=f"aliases make it more than {MOST_VALUES:,} values, or more than {DEEPEST} deep",
+                    problem_mark=node.start_mark,
+                )
+            measured[id(node)] = size, depth
+        elif id(node) in above:
+            raise yaml.MarkedYAMLError(problem="an anchor refers to itself", problem_mark=node.start_mark)
+        elif id(node) not in measured:
+            above.add(id(node))
+            waiting.append((node, True))
+            waiting += [(child, False) for child in children if id(child) not in measured]
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [child for pair in node.value for child in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
 
 
 class _StrictLoader(_SafeLoader):
@@ -73,23 +141,6 @@ _BARE = {
 _StrictLoader.yaml_implicit_resolvers = {}
 for _name, (_pattern, _first) in _BARE.items():
     _StrictLoader.add_implicit_resolver(f"tag:yaml.org,2002:{_name}", re.compile(_pattern), list(_first))
-
-
-def _refers_to_itself(data: Any) -> bool:
-    """Whether an anchor contains itself, so that the data has no end."""
-    above: set[int] = set()
-    waiting: list[tuple[Any, bool]] = [(data, False)]
-    while waiting:
-        value, left = waiting.pop()
-        if left:
-            above.discard(id(value))
-        elif isinstance(value, (dict, list)):
-            if id(value) in above:
-                return True
-            above.add(id(value))
-            waiting.append((value, True))
-            waiting.extend((item, False) for item in (value.values() if isinstance(value, dict) else value))
-    return False
 
 
 class Lines:

@@ -1,6 +1,8 @@
 """scalepan confidence: factors in, decisions out, and questions answered."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -79,12 +81,36 @@ def test_questions_wait_and_are_answered(run: Run, tmp_path: Path) -> None:
     low = ConfidenceFactors(search_result_count=1, search_max_score=0.5, source_count=1)
     with Store(tmp_path / "notes.duckdb") as store:
         gate = Gate(store=store, timeout_seconds=60)
-        question, factors = gate._question(low, "send the mail")
-        id_ = gate._open(question, factors)
-    assert "send the mail: confidence 0.52 reaches confirm 0.4" in run("confidence", "pending").out
+        gate.actor, gate._process = "agent 7", None
+        id_ = gate.open(low, "send the mail", {"to": "Bo"}).id
+    waits = " ".join(run("confidence", "pending").out.split())
+    assert "Approve" in waits
+    assert "52 % confident" in waits
+    refused = run("confidence", "answer", id_, "yes", "--actor", "Agent 7")
+    assert (refused.code, refused.err) == (
+        2,
+        f"scalepan: '{id_}' was asked by agent 7, who cannot answer it; another person or token must\n",
+    )
     done = run("confidence", "answer", id_, "no", "--why", "wrong customer", "--actor", "Aoi")
     assert done.out == f"{id_}  denied by Aoi\n"
     again = run("confidence", "answer", id_, "yes")
     assert (again.code, again.err) == (2, f"scalepan: '{id_}' is denied already, by Aoi\n")
     assert json.loads(run("confidence", "pending", "--all", "--json").out)["why"] == "wrong customer"
     assert run("confidence", "answer", "dec_none", "yes").err == "scalepan: no decision 'dec_none' here\n"
+    with Store(tmp_path / "notes.duckdb") as store:
+        assert store.sql("SELECT * FROM labels") == []  # an answer is no label
+    assert run("confidence", "label", id_, "right", "--actor", "Bo").out == f"{id_}  right\n"
+    assert run("confidence", "label", id_, "wrong", "--actor", "agent 7").code == 2
+    with Store(tmp_path / "notes.duckdb") as store:
+        assert store.sql("SELECT target_id, label, actor FROM labels") == [[id_, "right", "Bo"]]
+
+
+def test_an_agent_cannot_answer_by_running_the_command(tmp_path: Path) -> None:
+    """The command's ancestors are looked at: an agent that starts it is one of them, a person's shell is not."""
+    low = ConfidenceFactors(search_result_count=1, search_max_score=0.5, source_count=1)
+    with Store(tmp_path / "notes.duckdb") as store:
+        id_ = Gate(store=store, timeout_seconds=60).open(low, "wipe the disk").id
+    code = [sys.executable, "-m", "scalepan", "confidence", "answer", id_, "yes", "--store", "notes.duckdb"]
+    done = subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "which runs this command and cannot answer it" in done.stderr

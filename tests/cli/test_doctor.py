@@ -39,7 +39,7 @@ def test_a_sound_store(run: Run, tmp_path: Path) -> None:
     found = finding(done.out)
     assert (done.code, found["state"]) == (0, "ok")
     assert found["found"].startswith(f"{path}: version {VERSION}, DuckDB {duckdb.__version__}, ")
-    assert found["found"].endswith(" bytes, owned by nobody else; 3 rows read and sound: events 1, meta 1, requests 1")
+    assert found["found"].endswith(" bytes, owned by nobody else; 6 rows read and sound: events 1, meta 4, requests 1")
 
 
 def test_a_store_with_a_problem(run: Run, tmp_path: Path) -> None:

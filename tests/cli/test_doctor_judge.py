@@ -70,8 +70,8 @@ def test_where_none_is_set(run: Run) -> None:
     done = run("doctor", "--judge")
     assert done.code == 1
     assert done.out == (
-        "– judge: no judge is set; set judge.base_url and judge.model in scalepan.yaml,"
-        " or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL\n"
+        "– judge: no judge is set; set judge.base_url and judge.model in a file that you name with --policy or in your "
+        "own configuration, or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL\n"
     )
 
 

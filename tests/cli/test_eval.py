@@ -88,7 +88,9 @@ def test_people_see_a_table_by_scorer_and_grouped_failures(run: Run, files: Path
 
 
 def test_explain_shows_one_case_with_the_page_diff(run: Run, files: Path) -> None:
-    done = run("eval", "run", "cases.yaml", "--outputs", "bad.jsonl", "--preset", "strict", "--explain", "shop-rename-001")
+    done = run(
+        "eval", "run", "cases.yaml", "--outputs", "bad.jsonl", "--preset", "strict", "--explain", "shop-rename-001"
+    )
     assert done.code == 1
     for words in (
         "wrong target",
@@ -117,7 +119,7 @@ def test_a_case_without_an_output_fails_and_an_output_without_a_case_is_told(run
     assert row["weighted_average"] is None
     assert row["scores"]["operation-accuracy"]["status"] == "failed"
     assert "no output for this case" in row["scores"]["operation-accuracy"]["reason"]
-    assert "1 outputs belong to no case, such as 'stranger'" in done.err
+    assert "1 output of no case, such as 'stranger'" in done.err
 
 
 def test_a_run_is_kept_and_goes_on_where_it_was_stopped(run: Run, files: Path) -> None:
@@ -166,7 +168,10 @@ def test_lint_lists_faults_and_says_so_by_its_exit_code(run: Run, files: Path) -
     (files / "cases.yaml").write_text(CASES.replace("[Cart]", '["x*"]'))
     done = run("eval", "lint", "cases.yaml")
     assert done.code == 1
-    assert "case shop-rename-001: expected.operations[0].operations[0].expectedContentPatterns[0]: 'x*' matches" in done.out
+    assert (
+        "case shop-rename-001: expected.operations[0].operations[0].expectedContentPatterns[0]: 'x*' matches"
+        in done.out
+    )
     (row,) = map(json.loads, run("eval", "lint", "cases.yaml", "--json").out.splitlines())
     assert row["kind"] == "never-fails"
 

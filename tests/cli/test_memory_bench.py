@@ -60,7 +60,7 @@ def test_the_store_itself(run: Run) -> None:
     Path("labels.jsonl").write_text(json.dumps({"query": claim["text"], "relevant": [claim["id"]]}) + "\n")
     done = run("memory", "bench", "--store", "own.duckdb", "--labels", "labels.jsonl")
     assert done.code == 0
-    assert "own.duckdb: 40 claims, 1 queries" in done.out
+    assert "own.duckdb: 40 claims, 1 query" in done.out
     assert "1 labelled queries" in done.out
     events = run("memory", "sql", "--store", "own.duckdb", "SELECT topic FROM events WHERE topic = 'benchmark'")
     assert events.out.split() == ["topic", "benchmark"]

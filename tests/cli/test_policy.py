@@ -74,7 +74,47 @@ def test_a_tenants_policy_is_kept_with_its_history(run: Run, tmp_path: Path) -> 
     assert f"{tmp_path / 'notes.duckdb'}: pol_" in done.out
     row = json.loads(run("policy", "history", "--tenant", "acme", "--store", "notes.duckdb", "--json").out)
     assert row["yaml"] == "value: {gate: 0.6}"
-    assert "1 changes" in run("policy", "history", "--tenant", "acme", "--store", "notes.duckdb").out
+    assert "1 change" in run("policy", "history", "--tenant", "acme", "--store", "notes.duckdb").out
     (tmp_path / "acme.yaml").write_text("value: {gaet: 0.6}")
     wrong = run("policy", "set", "acme.yaml", "--tenant", "acme", "--store", "notes.duckdb")
     assert (wrong.code, "did you mean 'gate'?" in wrong.err) == (2, True)
+
+
+def test_show_of_one_key_as_json_is_that_key(run: Run) -> None:
+    assert run("policy", "show", "value.gate", "--json").out == "0.75\n"
+    assert json.loads(run("policy", "show", "value.complexity", "--json").out)["step_types"] == 4
+    assert json.loads(run("policy", "show", "value", "--json").out)["gate"] == 0.75
+    done = run("policy", "show", "value.gaet", "--json")
+    assert (done.code, done.out, "no constant" in done.err) == (2, "", True)
+
+
+PLANTED = "judge: {base_url: 'http://evil.example/v1', model: m, key_env: HOME, redact: false}\nvalue: {gate: 0.6}\n"
+
+
+def test_what_is_ignored_is_one_line_on_stderr_and_does_not_break_json(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scalepan.yaml").write_text(PLANTED)
+    done = run("policy", "show", "--json")
+    assert json.loads(done.out)["judge"]["base_url"] == ""
+    assert json.loads(done.out)["value"]["gate"] == 0.6
+    (line,) = done.err.splitlines()
+    assert line.startswith(f"scalepan: {tmp_path / 'scalepan.yaml'}: ignored: judge.base_url (where text is sent)")
+    named = run("policy", "show", "judge.base_url", "--json", "--policy", "scalepan.yaml")
+    assert (named.out, named.err) == ('"http://evil.example/v1"\n', "")
+
+
+def test_show_says_who_was_listened_to(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scalepan.yaml").write_text(PLANTED)
+    lines = {line.split()[0]: line for line in run("policy", "show").out.splitlines() if line}
+    assert "scalepan.yaml" in lines["judge.model"]
+    assert "scalepan.yaml" not in lines["judge.base_url"]
+
+
+def test_doctor_says_where_the_policy_comes_from_and_what_is_ignored(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scalepan.yaml").write_text(PLANTED)
+    done = run("doctor", "--json")
+    found = [json.loads(line) for line in done.out.splitlines()]
+    taken, ignored = (one for one in found if one["name"] == "policy")
+    assert taken["found"].startswith(f"{tmp_path / 'scalepan.yaml'} (found): value ")
+    assert ignored["state"] == "missing"
+    assert "judge.key_env" in ignored["found"]
+    assert "--policy" in ignored["advice"]

@@ -173,3 +173,15 @@ def test_a_policy_file_changes_the_gate(run: Run, tmp_path: Path) -> None:
     file = write(tmp_path, trace_dict())
     row = json.loads(run("value", file, "--json", "--embedder", "none", "--policy", "strict.yaml").out)
     assert row["gate"]["verdict"] == "share"
+
+
+def test_one_is_not_plural(run: Run, samples: Path) -> None:
+    trace = json.loads(samples.read_text(encoding="utf-8").splitlines()[0])
+    trace["steps"] = [{"step_id": 0, "type": "tool_call", "tool": {"name": "sql"}}]
+    Path("one.jsonl").write_text(json.dumps(trace) + "\n{}\n")
+    done = run("value", "one.jsonl", "--explain", trace["id"])
+    assert "1 tool, 1 step" in done.out
+    assert "1 step type, 1 step" in done.out
+    whole = run("value", "one.jsonl")
+    assert "1 trace, " in whole.out
+    assert whole.err.splitlines()[-1] == "scalepan: 1 bad row of 2 skipped"

@@ -105,7 +105,9 @@ def test_lists_and_arrays_of_every_kind_of_number() -> None:
     table = random_table(300)
     expected = confidence_batch(table)
     assert_same(confidence_batch({name: column.tolist() for name, column in table.items()}), expected)
-    narrow = {name: column.astype(np.uint8 if column.dtype.kind == "i" else column.dtype) for name, column in table.items()}
+    narrow = {
+        name: column.astype(np.uint8 if column.dtype.kind == "i" else column.dtype) for name, column in table.items()
+    }
     assert_same(confidence_batch(narrow), expected)
     wide = {name: column.astype(np.float64) for name, column in table.items()}  # counts and switches as a join has them
     assert_same(confidence_batch(wide), expected)
@@ -185,7 +187,9 @@ def test_an_arrow_column_that_needs_a_copy_gets_one() -> None:
 
 def test_a_nanoarrow_array() -> None:
     table = {name: column for name, column in random_table(200).items() if column.dtype != bool}
-    kinds = {name: nanoarrow.float64() if column.dtype.kind == "f" else nanoarrow.int64() for name, column in table.items()}
+    kinds = {
+        name: nanoarrow.float64() if column.dtype.kind == "f" else nanoarrow.int64() for name, column in table.items()
+    }
     children = [nanoarrow.c_array(column.tolist(), kinds[name]) for name, column in table.items()]
     array = nanoarrow.Array(nanoarrow.c_array_from_buffers(nanoarrow.struct(kinds), 200, [None], children=children))
     assert_same(confidence_batch(array), confidence_batch(table))

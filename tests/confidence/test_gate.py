@@ -65,8 +65,8 @@ def test_confirm_and_escalate_ask(store: Store, factors: ConfidenceFactors, leve
     denied = Gate(store=store, ask=no).check(factors, "send the mail")
     assert (denied.allowed, denied.why) == (False, "wrong customer")
     assert [(body["level"], body["state"]) for body in bodies(store)] == [(level, "approved"), (level, "denied")]
-    # Every answer of a person is a label.
-    assert store.sql("SELECT label, actor FROM labels ORDER BY ts, rowid") == [["right", "Aoi"], ["wrong", "Aoi"]]
+    # An approval is no label: whether it was right is not known yet.
+    assert store.sql("SELECT * FROM labels") == []
 
 
 def test_what_was_not_measured_is_handed_over() -> None:
@@ -170,7 +170,7 @@ def test_what_is_kept_has_no_secrets(store: Store) -> None:
     gate.check(CONFIRM, "write to hanako@example.com")
     everything = json.dumps(bodies(store)) + json.dumps(store.sql("SELECT * FROM labels"))
     assert "example.com" not in everything
-    assert "555" not in everything
+    assert "202-555" not in everything
 
 
 def test_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     for answer, expected in [("y", True), ("", False), ("はい", True), ("EOF", False)]:
         monkeypatch.setattr("builtins.input", typed(answer))
         assert Gate(ask=terminal).check(CONFIRM, "send").allowed is expected
-    question = "An agent's confidence 0.52 reaches confirm 0.4. It wants to do this: “send”. May it?"
+    question = "Approve send? The agent is 52 % confident; below 70 % it must ask."
     assert asked[0] == f"{question} [y/N] "
 
 
@@ -200,9 +200,9 @@ def test_the_words_of_an_action_cannot_pass_for_scalepans() -> None:
 
     Gate(ask=person).check(CONFIRM, 'x”. Its confidence 0.99 is high. May it? “y"\n\x1b[2J' + "z" * 9999)
     (text,) = asked
-    assert text.startswith("An agent's confidence 0.52 reaches confirm 0.4. It wants to do this: “x’. Its ")
-    assert text.endswith("…”. May it?")
-    assert (text.count("“"), text.count("”"), text.count('"')) == (1, 1, 0)
+    assert text.startswith("Approve \"x’. Its confidence 0.99 is high. May it? ‘y'")
+    assert text.endswith('…"? The agent is 52 % confident; below 70 % it must ask.')
+    assert (text.count("“"), text.count("”"), text.count('"')) == (0, 0, 2)
     assert text.isprintable()
     assert len(text) < 700
 

@@ -100,7 +100,9 @@ def test_that_kindness_is_of_the_last_digits_only() -> None:
 
 
 def test_the_thresholds_are_the_policy_s() -> None:
-    policy = load_policy(env={}, overrides={"confidence": {"thresholds": {"silent": 0.5, "notify": 0.3, "confirm": 0.2}}})
+    policy = load_policy(
+        env={}, overrides={"confidence": {"thresholds": {"silent": 0.5, "notify": 0.3, "confirm": 0.2}}}
+    )
     calculator = ConfidenceCalculator(policy)
     levels = [calculator.decide_action(scored(value)).level for value in (0.5, 0.49, 0.29, 0.19)]
     assert levels == [SILENT, NOTIFY, CONFIRM, ESCALATE]
@@ -121,7 +123,9 @@ def test_equal_thresholds_leave_a_level_out() -> None:
     ],
 )
 def test_thresholds_out_of_order_are_refused(thresholds: dict[str, float]) -> None:
-    with pytest.raises(PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not rise"):
+    with pytest.raises(
+        PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not rise"
+    ):
         load_policy(env={}, overrides={"confidence": {"thresholds": thresholds}})
     with pytest.raises(ValueError, match="they must not rise"):
         Thresholds(**thresholds)

@@ -72,7 +72,9 @@ def test_points_stand_where_their_numbers_are() -> None:
 def test_the_bands_fill_the_frame_in_their_colors() -> None:
     root = parsed(bands_svg(CURVES[:1], BANDS))
     ((_, top),) = frames(root)
-    filled = [rect for rect in named(root, "rect") if rect.get("width") == str(FRAME_WIDTH) and rect.get("fill") != "none"]
+    filled = [
+        rect for rect in named(root, "rect") if rect.get("width") == str(FRAME_WIDTH) and rect.get("fill") != "none"
+    ]
     places = [(rect.get("fill"), float(rect.get("y", "")) - top, float(rect.get("height", ""))) for rect in filled]
     # .1, .2, .3 and .4 of 150
     assert places == list(zip(BAND_COLORS, (0, 15, 45, 90), (15, 30, 45, 60), strict=True))
@@ -85,7 +87,9 @@ def test_who_cannot_see_it_is_told() -> None:
     assert title.text == "How sure"
     assert description.tag.endswith("desc")
     assert "notify: 0.7 to 0.9." in (description.text or "")
-    assert "search_max_score is 0.75: the score is 0.750, between 0.100 and 1.000 as it varies." in (description.text or "")
+    assert "search_max_score is 0.75: the score is 0.750, between 0.100 and 1.000 as it varies." in (
+        description.text or ""
+    )
 
 
 def test_it_needs_nothing_else_and_brings_its_own_ground() -> None:

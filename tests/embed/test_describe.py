@@ -59,6 +59,6 @@ def test_the_encoder_that_the_policy_comes_to(tmp_path: Path) -> None:
     assert found(Embed(model="org/x"))["encoder"] == Finding(
         "encoder",
         "broken",
-        "no encoder 'org/x': not a folder, and not fetched",
+        "no encoder 'org/x': it was not fetched",
         "'scalepan doctor --fetch-model org/x' fetches it",
     )

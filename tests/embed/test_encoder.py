@@ -100,7 +100,9 @@ def test_a_zero_vector_is_not_divided_by_its_length(folder: Path) -> None:
         (Embed(max_tokens=4, passage_prefix="c "), "a b", "a", True),  # the prefix takes room
     ],
 )
-def test_text_is_cut_by_characters_and_by_tokens(settings: Embed, text: str, seen: str, cut: bool, folder: Path) -> None:
+def test_text_is_cut_by_characters_and_by_tokens(
+    settings: Embed, text: str, seen: str, cut: bool, folder: Path
+) -> None:
     encoder = Encoder(folder, settings)
     assert encoder.encode([text]).tolist() == encoder.encode([seen]).tolist()
     assert encoder.is_cut(text) is cut

@@ -1,14 +1,15 @@
 """Which encoder a policy means."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from scalepan.cache import Cache
-from scalepan.embed import find_encoder
+from scalepan.embed import find_encoder, shared_encoder
 from scalepan.embed.folders import fetched_folder
-from scalepan.errors import EncoderError, MissingExtraError
+from scalepan.errors import EncoderError, InputError, MissingExtraError
 from scalepan.policy.embed import Embed
 from tests.embed.tiny import MEAN_OF_A_B, tiny_encoder
 
@@ -63,7 +64,7 @@ def test_a_folder_needs_no_package_that_only_minilm_needs(monkeypatch: pytest.Mo
         find_encoder(Embed(model=str(folder)))
 
 
-@pytest.mark.parametrize("name", ["{tmp}/mine", "./mine", "mine", "~/mine"])
+@pytest.mark.parametrize("name", ["{tmp}/mine", "./mine", "../{tmp.name}/mine", "~/mine"])
 def test_a_folder_is_found_however_it_is_written(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     tiny_encoder(tmp_path / "mine")
     monkeypatch.chdir(tmp_path)
@@ -90,9 +91,17 @@ def test_a_fetched_model_is_found_by_its_name() -> None:
 
 @pytest.mark.parametrize("name", ["org/model", "model"])
 def test_a_name_that_means_nothing_says_how_to_fetch_it(name: str) -> None:
-    message = f"^no encoder '{name}': not a folder, and not fetched; 'scalepan doctor --fetch-model {name}' fetches it$"
+    message = f"^no encoder '{name}': it was not fetched; 'scalepan doctor --fetch-model {name}' fetches it$"
     with pytest.raises(EncoderError, match=message):
         find_encoder(Embed(model=name))
+
+
+def test_a_name_is_not_looked_for_in_the_current_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A policy that was only found may give a name; were that a folder beside it, it would choose what is loaded."""
+    tiny_encoder(tmp_path / "org" / "model")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EncoderError, match=r"it was not fetched; .* the folder here is './org/model'$"):
+        find_encoder(Embed(model="org/model"))
 
 
 def test_vectors_are_kept_where_the_caller_says(tmp_path: Path) -> None:
@@ -104,3 +113,26 @@ def test_vectors_are_kept_where_the_caller_says(tmp_path: Path) -> None:
     assert encoder is not None
     assert encoder.cache is not None
     assert encoder.cache.path == tmp_path / "cache" / "cache.sqlite"
+
+
+def test_a_model_may_be_named_and_nothing_else(tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    found = find_encoder(str(folder))
+    assert found is not None
+    assert found.settings.model == str(folder)
+    for wrong in (5, None, ""):
+        with pytest.raises(InputError, match=r"settings: .* is not the embed section of a policy, or a model: auto"):
+            find_encoder(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="cache: 5 is not a Cache, 'default' for the user's own, or None"):
+        find_encoder("none", 5)  # type: ignore[arg-type]
+
+
+def test_a_process_has_one_encoder_of_a_kind(tmp_path: Path) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(shared_encoder, [folder] * 8))
+    assert len({id(encoder) for encoder in found}) == 1
+    assert shared_encoder(Embed(model=folder, batch_size=7)) is not found[0]
+    assert shared_encoder("none") is None
+    with pytest.raises(EncoderError, match="no encoder 'minilmm': it was not fetched"):
+        shared_encoder("minilmm")

@@ -47,7 +47,9 @@ def test_an_input_that_nobody_can_feed_is_an_error(tmp_path: Path) -> None:
         (["pooled"], Embed(normalize=True), (0.5**0.5, 0.5**0.5)),
     ],
 )
-def test_the_output_that_counts(outputs: list[str], settings: Embed, vector: tuple[float, float], tmp_path: Path) -> None:
+def test_the_output_that_counts(
+    outputs: list[str], settings: Embed, vector: tuple[float, float], tmp_path: Path
+) -> None:
     encoder = Encoder(tiny_encoder(tmp_path, outputs=outputs), settings)
     assert encoder.encode(["a b"])[0] == pytest.approx(vector)
     assert encoder.dimensions == 2

@@ -75,7 +75,9 @@ def test_the_policy_wins_over_the_files(settings: Embed, field: str, value: obje
 
 
 @pytest.mark.parametrize("mode", ["weightedmean", "mean_sqrt_len_tokens", ["cls", "mean"]])
-def test_a_pooling_that_scalepan_lacks_is_an_error_and_the_policy_can_name_another(mode: object, tmp_path: Path) -> None:
+def test_a_pooling_that_scalepan_lacks_is_an_error_and_the_policy_can_name_another(
+    mode: object, tmp_path: Path
+) -> None:
     tiny_encoder(tmp_path, {"1_Pooling/config.json": {"pooling_mode": mode}})
     with pytest.raises(EncoderError, match="is not one of cls, last, max, mean"):
         read_recipe(tmp_path, Embed())

@@ -142,7 +142,9 @@ def test_an_operation_that_says_too_little_changes_nothing_and_says_why(operatio
 
 
 def test_a_negative_index_names_no_block() -> None:
-    applied = apply([flat("abc")], [PageOperations(page_id="p", operations=[Operation(type="delete", target_index=-1)])])
+    applied = apply(
+        [flat("abc")], [PageOperations(page_id="p", operations=[Operation(type="delete", target_index=-1)])]
+    )
     assert lines(applied) == ["a", "b", "c"]
     assert reasons(applied) != [""]
 
@@ -288,7 +290,9 @@ def test_a_replaced_text_and_an_insert_inside_its_block_both_apply_in_any_order(
     assert (reasons(applied), "".join(lines(applied))) == (["", ""], after)
 
 
-@pytest.mark.parametrize("inner", [delete("c"), replace("c", "X"), insert("after", "c", "X"), insert("before", "b", "X")])
+@pytest.mark.parametrize(
+    "inner", [delete("c"), replace("c", "X"), insert("after", "c", "X"), insert("before", "b", "X")]
+)
 def test_what_is_inside_a_deleted_block_is_gone(inner: dict[str, Any]) -> None:
     applied = apply([tree()], edits(delete("a"), inner))
     assert (reasons(applied), lines(applied)) == (["", GONE], ["e"])

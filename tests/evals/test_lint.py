@@ -48,7 +48,6 @@ def test_a_sound_case_has_no_finding() -> None:
     ("operation", "kind", "words"),
     [
         ({"expectedContentPatterns": ["x*"]}, "never-fails", "matches the empty text"),
-        ({"expectedContentPatterns": ["two"]}, "never-fails", "matches the page before it is edited"),
         ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "word for word"),
         ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "word for word"),
         ({"targetBlockId": "z"}, "never-passes", "'z' is not a block of page 'p'"),
@@ -89,3 +88,38 @@ def test_a_count_that_disagrees() -> None:
     tried = case()
     wrong = msgspec.structs.replace(tried, expected=msgspec.structs.replace(tried.expected, total_success_count=2))
     assert kinds(wrong) == ["count-disagrees"]
+
+
+@pytest.mark.parametrize(
+    ("scorer", "found"),
+    [
+        ({"type": "content-quality"}, []),  # only what was generated is searched (DESIGN, part 4, "Evals")
+        ({"type": "content-quality", "scope": "page"}, ["never-fails"]),
+        ({"type": "operation-result"}, ["never-fails"]),
+    ],
+)
+def test_what_stands_on_the_page_before_is_found_in_the_whole_page_only(
+    scorer: dict[str, Any], found: list[str]
+) -> None:
+    assert kinds(case({"expectedContentPatterns": ["two"]}, scorers=[scorer])) == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"pages": [], "expected": {}}, ["nothing-measured"]),
+        ({"pages": [], "expected": {"operations": [], "totalSuccessCount": 0}}, ["nothing-measured"]),
+        ({"pages": [], "expected": {"output": "Paris"}}, []),
+        (
+            {"pages": [], "expected": {"output": "Paris"}, "scorers": [{"type": "operation-accuracy"}]},
+            ["nothing-measured"],
+        ),
+        ({"expected": {"operations": []}, "scorers": [{"type": "content-quality"}]}, ["nothing-measured"]),
+        ({"expected": {"operations": []}}, []),  # a case in which nothing is to be changed
+        ({"pages": [], "expected": {"contains": ["", ""]}}, ["never-fails"]),
+        ({"pages": [], "expected": {"matches": "x*"}}, ["never-fails"]),
+    ],
+)
+def test_a_case_in_which_nothing_is_measured_is_told(changes: dict[str, Any], found: list[str]) -> None:
+    """DESIGN, part 4, "Evals": a case in which nothing was measured has not passed; lint says so."""
+    assert kinds(case(**changes)) == found

@@ -38,7 +38,9 @@ def test_case_can_be_ignored() -> None:
     assert found("ｃａｒｔ", "ＣＡＲＴ", Patterns(ignore_case=True))
 
 
-PIECES = st.sampled_from(["a", "b", "ab", "カ", ".*", ".*?", "|", r"\.", r"\|", r"\-", ".", "\n", " ", "-", "", "#", "&&"])
+PIECES = st.sampled_from(
+    ["a", "b", "ab", "カ", ".*", ".*?", "|", r"\.", r"\|", r"\-", ".", "\n", " ", "-", "", "#", "&&"]
+)
 
 
 @given(st.lists(PIECES, max_size=8).map("".join), st.text("abカ.|-#& \n", max_size=12))
@@ -81,10 +83,12 @@ def test_most_golden_patterns_are_plain_and_many_others_quick() -> None:
 @pytest.mark.parametrize("pattern", ["(", "[a", "a**", r"\p{Nothing}", "(?P<n>a)(?P<n>", "a{2,1}"])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(InputError, match="is not a regular expression"):
-        check_pattern(pattern)
+        check_pattern(pattern, LIMITS)
 
 
-SIGNS = st.sampled_from([*r"ab1-^$.|?*+{}[]()\\,:=!<>&~#Ppdwkgx", "(?:", "(?P<n>", "[[", "[^[", "--", "||", "(?i)", r"\p{L}"])
+SIGNS = st.sampled_from(
+    [*r"ab1-^$.|?*+{}[]()\\,:=!<>&~#Ppdwkgx", "(?:", "(?P<n>", "[[", "[^[", "--", "||", "(?i)", r"\p{L}"]
+)
 
 
 @examples(200)
@@ -101,9 +105,9 @@ def test_a_pattern_that_is_taken_can_be_used(pattern: str) -> None:
         regex.compile(pattern, regex.DOTALL)
     except regex.error:
         with pytest.raises(InputError, match="is not a regular expression"):
-            check_pattern(pattern)
+            check_pattern(pattern, LIMITS)
     else:
-        check_pattern(pattern)
+        check_pattern(pattern, LIMITS)
 
 
 def test_a_pattern_that_searches_too_long_is_stopped() -> None:

@@ -133,7 +133,8 @@ def test_any_order_of_the_operations_scores_the_same(data: st.DataObject, strict
     lines = any("\n" in (operation.content or "") for group in [*asked, *done] for operation in group.operations)
     moved = data.draw(st.permutations(done))
     moved = [
-        PageOperations(page_id=group.page_id, operations=data.draw(st.permutations(group.operations))) for group in moved
+        PageOperations(page_id=group.page_id, operations=data.draw(st.permutations(group.operations)))
+        for group in moved
     ]
     one, other = scores(judge(on, asked, done, strict)), scores(judge(on, asked, moved, strict))
     names = ["operation-accuracy", "target-block-precision", "anti-hallucination"]

@@ -4,7 +4,21 @@ from typing import Any
 
 import pytest
 
-from tests.evals.spec import ABC, Json, by_page, delete, details, insert, page, replace, score_of
+from scalepan.evals import Evaluator
+from tests.evals.spec import (
+    ABC,
+    Json,
+    by_page,
+    case,
+    delete,
+    details,
+    insert,
+    output,
+    page,
+    patterns,
+    replace,
+    score_of,
+)
 
 CHECKS = ("noNewContent", "noDeletedBlocks", "onlySpecifiedChanges")
 
@@ -107,3 +121,122 @@ def test_deleting_a_block_takes_its_children_and_no_others() -> None:
 def test_the_samples_literal_rule_is_a_policy_key(done: list[Json], asked: list[Json], value: float) -> None:
     assert score_of("anti-hallucination", done, asked, ABC, {"literal_hallucination": True}).value == value
     assert score_of("anti-hallucination", done, asked, ABC, literal=True).value == value
+
+
+TOLD = [page("Delivery takes two days. Ask Ann at 03-1234-5678.", "You pay on 2026-05-01.", "担当は田中さんです。")]
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("alpha2. Also, the CEO resigned.", ("name", "CEO")),
+        ("alpha2. It costs 40 euros.", ("number", "40")),
+        ("alpha2. It takes three days.", ("number", "three")),
+        ("alpha2. You pay on 2026-05-02.", ("date", "2026-05-02")),
+        ("alpha2. You pay on June 3.", ("date", "June 3")),
+        ("alpha2. Closed on Mondays.", ("date", "Mondays")),
+        ("alpha2. It was written by Bob Miller.", ("name", "Bob")),
+        ("alpha2. Berlin has been chosen.", ("name", "Berlin")),
+        ("alpha2. Mr. Okafor agreed.", ("name", "Okafor")),
+        ("alpha2. Write to ceo@example.org.", ("address", "ceo@example.org")),
+        ("alpha2. See https://example.org/x.", ("address", "https://example.org/x.")),
+        ('alpha2. She said "we are bankrupt".', ("quotation", "we are bankrupt")),
+        ("alpha2. The ticket is ABC-123.", ("identifier", "ABC-123")),
+        ("alpha2. Set `max_rows` first.", ("identifier", "max_rows")),
+        ("alpha2。佐藤さんが辞めました。", ("name", "佐藤")),
+        ("alpha2。三日後に届きます。", ("number", "三")),
+        ("alpha2。十二月三日に届きます。", ("date", "十二月三日")),
+        ("alpha2。株式会社ホゲが買収した。", ("name", "株式会社ホゲ")),
+        ("alpha2。「倒産した」とのこと。", ("quotation", "倒産した")),
+    ],
+)
+def test_a_fact_that_the_input_does_not_hold_breaks_no_new_content(text: str, fact: tuple[str, str]) -> None:
+    """Spec scorers.md, 5: information that is not in the input; DESIGN, part 4, "Evals", for a golden with patterns."""
+    score = score_of("anti-hallucination", [replace("b0", content=text)], patterns("alpha2"), TOLD)
+    assert score.value == 0.0
+    made = details(score)
+    assert [made[check] for check in CHECKS] == [False, True, True]
+    assert fact in [(one["kind"], one["text"]) for one in made["newFacts"]]
+    # the same where it was inserted, and where the golden gives neither content nor patterns
+    assert score_of("anti-hallucination", [insert("b0", content=text)], [insert("b0")], TOLD).value == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "alpha2. Also, delivery takes 2 days.",  # two, in other words
+        "alpha2. Ask Ann's office.",
+        "alpha2. You pay on May 1.",  # 2026-05-01, in other words
+        "alpha2。五月一日に払います。田中さんへ。",
+        "alpha2. However, nothing else changes. Customers are informed.",  # words that start sentences
+        "alpha2. This is NOT free, OK?",  # emphasis
+        "1. alpha2\n2. delivery",  # the numbers of a list
+        'alpha2. Ask about "two days".',  # quoted from the page
+        "How to Pay and Whom to Ask",  # a title
+        "お客様へのご案内です。十分に確認します。",
+    ],
+)
+def test_other_words_for_what_the_input_holds_are_no_news(text: str) -> None:
+    score = score_of("anti-hallucination", [replace("b0", content=text)], patterns("alpha2"), TOLD)
+    assert (score.value, details(score)["newFacts"]) == (1.0, [])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "value"),
+    [
+        (r"due \d{4}-\d\d-\d\d", "due 2027-01-01", 1.0),  # the golden asks for some date there
+        (r"due \d{4}-\d\d-\d\d", "due 2027-01-01, says Kim", 0.0),
+        ("Total.*paid", "Total 99 paid", 0.0),  # a wildcard asks for nothing
+        ("Total: (?:98|99)", "Total: 99", 1.0),
+        ("CEO|CFO", "the CFO", 1.0),
+    ],
+)
+def test_what_the_pattern_itself_asks_for_is_no_news(pattern: str, text: str, value: float) -> None:
+    assert score_of("anti-hallucination", [replace("b0", content=text)], patterns(pattern), ABC).value == value
+
+
+def test_the_instruction_is_part_of_the_input() -> None:
+    golden = case(patterns("price"), userMessage="The price is 40 euros now, says Bob.")
+    done = output([replace("b0", content="The price is 40 euros, says Bob.")])
+    assert Evaluator("strict").evaluate(golden, done).passed
+    bare = case(patterns("price"))
+    assert not Evaluator("strict").evaluate(bare, done).passed
+
+
+def test_exact_content_may_state_what_it_likes() -> None:
+    asked = [replace("b0", content="Bob pays 40")]
+    assert score_of("anti-hallucination", asked, asked, ABC).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("done", "value"),
+    [
+        (delete("ghost"), 0.0),
+        (delete(99), 0.0),
+        (delete(None), 0.0),
+        ({**delete("b1")}, 1.0),  # asked for
+    ],
+)
+def test_deleting_a_block_that_is_not_there_fails_in_strict(done: Json, value: float) -> None:
+    """DESIGN, part 4, "Evals": deleting a block that is not there fails in `strict`."""
+    asked = [delete("b1")]
+    score = score_of("anti-hallucination", [delete("b1"), done], asked, ABC)
+    assert score.value == value
+    assert details(score)["noDeletedBlocks"] is (value == 1.0)
+    result = Evaluator("strict").evaluate(case(asked), output([delete("b1"), done]))
+    assert result.passed is (value == 1.0)
+
+
+def test_a_deletion_on_a_page_that_is_not_there_fails_too() -> None:
+    score = score_of("anti-hallucination", by_page(nowhere=[delete("b0")]), [], ABC)
+    assert score.value == 0.0
+
+
+def test_german_nouns_are_no_names() -> None:
+    text = (
+        "Die Lieferung dauert zwei Tage und der Kunde bekommt eine Nachricht mit der Nummer der Sendung. Danach kann "
+        "die Ware im Laden bei der Kasse und auch im Lager neben dem Eingang geholt werden, wenn der Ausweis gezeigt "
+        "wird und die Rechnung bezahlt ist."
+    )
+    done = [replace("b1", content="Wir schicken die Ware mit der Post, und alpha2 bleibt.")]
+    assert score_of("anti-hallucination", done, patterns("alpha2", on="b1"), [page(text, "x")]).value == 1.0

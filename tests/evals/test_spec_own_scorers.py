@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalepan.errors import InputError
 from scalepan.evals import (
     Context,
     Evaluator,
@@ -121,17 +120,14 @@ def test_a_score_of_ones_own_is_taken_as_it_is() -> None:
     assert own(lambda actual, expected: given_).status == "not_applicable"
 
 
-def test_a_scorer_by_module_and_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "my_scorers.py").write_text("def half(actual, expected):\n    return 0.5\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    listed = [{"type": "my_scorers:half", "threshold": 0.5}]
-    (one,) = Evaluator(listed).evaluate(case({"output": "x"}, []), Output(id="c-1")).results
-    assert (one.type, one.score, one.passed) == ("my_scorers:half", 0.5, True)
-    with pytest.raises(InputError, match="threshold"):
-        Evaluator([{"type": "my_scorers:half"}])
-    for missing in ("my_scorers:none", "no_such_module:half", ":", "my_scorers:", ":half"):
-        with pytest.raises(InputError):
-            Evaluator([{"type": missing, "threshold": 0.5}])
+def test_a_class_with_the_specs_own_spelling() -> None:
+    """Spec scorers.md, "custom scorers": the interface is `score` and `getDetails`."""
+
+    class Spelled(Bare):
+        def getDetails(self, actual: Output, expected: Expected) -> Json:
+            return {"passed": True, "ratio": math.inf}
+
+    assert own(Spelled).details == {"passed": True, "ratio": "inf"}  # JSON knows no infinity
 
 
 def test_a_scorer_by_entry_point(tmp_path: Path) -> None:

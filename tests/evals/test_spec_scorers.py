@@ -134,6 +134,12 @@ def test_extra_operations_are_reported_and_cost_in_strict_mode_only() -> None:
         # the most pairs: b0 could take either, 1 only the first
         ([delete("b0"), delete(1)], [delete(("b0", 1)), delete("b0")], 2),
         ([delete("b0")], [delete("b1"), delete("b2"), delete("b0")], 1),
+        # an id and an index that name the same block of the page before are the same target (DESIGN, part 4, "Evals")
+        ([delete("b0")], [delete(0)], 1),
+        ([delete(2)], [replace("b2", content="x")], 1),
+        ([delete("b0")], [delete(1)], 0),
+        ([delete(9)], [delete(9)], 1),  # past the page: nothing is there, and yet both mean the same
+        ([delete("b0"), delete(0)], [delete("b0")], 1),  # one block, hit once
     ],
 )
 def test_target_block_precision(asked: list[Json], done: list[Json], correct: int) -> None:
@@ -192,7 +198,7 @@ def test_content_quality_searches(text: str, pattern: str, found: bool) -> None:
 
 def test_a_dot_crosses_lines_because_blocks_are_joined_by_newlines() -> None:
     asked = patterns("Cart.*Cart.*Cart", r"one\nand a", "^Cart one$")
-    score = score_of("content-quality", [], asked, CART)
+    score = score_of("content-quality", [], asked, CART, scope="page")
     assert score.value == pytest.approx(2 / 3)  # the third asks for the whole page
     assert details(score)["contentIssues"] == [
         "Page 'p': Pattern '^Cart one$' not found in content: 'Cart one\nand a Cart\nthe last Cart...'"
@@ -203,7 +209,29 @@ def test_the_final_page_counts_with_nested_blocks() -> None:
     nested = {"id": "p", "blocks": [{"id": "b0", "content": "x", "children": [{"id": "b1", "content": "deep"}]}]}
     done = [insert("b1", content="added"), replace("b0", content="new")]
     asked = patterns("new", "deep", "added", "new.*deep.*added", "x$")
-    assert score_of("content-quality", done, asked, [nested]).value == 0.8  # 4 / 5: x is gone
+    assert score_of("content-quality", done, asked, [nested], scope="page").value == 0.8  # 4 / 5: x is gone
+    # what was generated: new and added; deep stood there before
+    assert score_of("content-quality", done, asked, [nested]).value == 0.4  # 2 / 5
+
+
+def test_content_quality_judges_what_was_generated() -> None:
+    """Spec scorers.md, 3 (content quality): how much of the *generated* content matches; DESIGN, part 4, "Evals".
+
+    An agent that wrote nothing useful passed because the page had the words already.
+    """
+    pages = [page("the Cart is here", "end")]
+    done = [replace("b1", content="banana")]
+    assert score_of("content-quality", done, patterns("Cart", on="b1"), pages).value == 0.0
+    assert score_of("content-quality", done, patterns("Cart", on="b1"), pages, scope="page").value == 1.0
+    assert score_of("content-quality", [], patterns("Cart", on="b1"), pages).value == 0.0
+    # two blocks that were generated are searched together, joined by a newline, in reading order
+    both = [insert("b1", content="second"), replace("b0", content="first")]
+    assert score_of("content-quality", both, patterns(r"first\nsecond"), pages).value == 1.0
+    # what could not be applied is not on the page
+    lost = [replace("nowhere", content="Cart")]
+    assert score_of("content-quality", lost, patterns("Cart"), pages).value == 0.0
+    # operation-result looks at the final page, as spec scorers.md, 4, says
+    assert score_of("operation-result", done, patterns("Cart", on="b1"), pages).value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -217,14 +245,15 @@ def test_ignoring_case_is_an_option(policy: Json, options: Json, value: float) -
 
 def test_the_content_issue_quotes_the_beginning_of_the_page() -> None:
     text = "あ" * 150
-    made = details(score_of("content-quality", [], patterns("要約"), [page(text, id_="p")]))
+    made = details(score_of("content-quality", [replace("b0", content=text)], patterns("要約"), [page("x", id_="p")]))
     assert made["contentIssues"] == [f"Page 'p': Pattern '要約' not found in content: '{'あ' * 100}...'"]
 
 
 def test_a_pattern_belongs_to_its_page() -> None:
     pages = [page("one", id_="p"), page("two", id_="q")]
     asked = by_page(p=patterns("two"), q=patterns("two"))
-    score = score_of("content-quality", [], asked, pages)
+    done = by_page(p=[replace("b0", content="one")], q=[replace("b0", content="two")])
+    score = score_of("content-quality", done, asked, pages)
     assert score.value == 0.5  # 1 / 2
     assert details(score)["contentIssues"] == ["Page 'p': Pattern 'two' not found in content: 'one...'"]
 

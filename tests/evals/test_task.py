@@ -11,7 +11,7 @@ from scalepan.errors import InputError
 from scalepan.evals import Case, Evaluator, Expected, Output, as_task
 from scalepan.evals.task import MOST_PRINTED
 
-CASE = Case(id="it's; $(a) case", expected=Expected(output="x"))
+CASE = Case(id="it's; $(a) case", user_message="say x", expected=Expected(output="x"), scorers=[{"type": "exact"}])
 
 
 def test_a_callable_may_return_an_output_a_table_or_the_output_itself() -> None:
@@ -47,9 +47,9 @@ def test_a_callable_is_found_by_name_or_refused() -> None:
 
 def test_a_command_gets_the_case_and_its_id_safely_quoted() -> None:
     assert as_task("printf %s {id}")(CASE).output == CASE.id
-    script = "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['expected']['output'], 'durationMs': 5}))"
+    script = "import json,sys; print(json.dumps({'output': json.load(sys.stdin)['userMessage'], 'durationMs': 5}))"
     output = as_task(f'{shlex.quote(sys.executable)} -c "{script}"')(CASE)
-    assert (output.output, output.duration_ms) == ("x", 5)
+    assert (output.output, output.duration_ms) == (CASE.user_message, 5)
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,12 @@ def test_several_at_once_keep_the_order_of_the_cases() -> None:
     evaluator = Evaluator([{"type": "exact"}])
     rows = list(evaluator.run(cases, as_task("echo {id}"), jobs=8))
     assert [(case.id, result.passed) for case, _, result in rows] == [(str(i), True) for i in range(30)]
+
+
+def test_a_task_does_not_see_what_is_expected() -> None:
+    """DESIGN, part 4, "Evals": a task is given the case without `expected`. Copying it passed every case."""
+    seen: list[Case] = []
+    as_task(seen.append)(CASE)
+    assert (seen[0].expected, seen[0].scorers, seen[0].user_message) == (Expected(), None, "say x")
+    script = "import json,sys; print(' '.join(sorted(json.load(sys.stdin))))"
+    assert as_task(f'{shlex.quote(sys.executable)} -c "{script}"')(CASE).output == "id userMessage"

@@ -32,7 +32,9 @@ def meet(tmp_path: Path) -> Iterator[Meet]:
     """`meet(behaviour, **judge)`: a judge under these settings, and the server that it asks."""
     with ExitStack() as stack:
 
-        def make(behaviour: Behaviour, *, redact: dict[str, Any] | None = None, **judge: Any) -> tuple[Judge, ModelServer]:
+        def make(
+            behaviour: Behaviour, *, redact: dict[str, Any] | None = None, **judge: Any
+        ) -> tuple[Judge, ModelServer]:
             server = stack.enter_context(ModelServer(behaviour))
             settings = {"base_url": server.base_url, "model": "stand-in", "backoff_s": 0.001, **judge}
             policy = Policy(judge=msgspec.convert(settings, JudgeSection), redact=msgspec.convert(redact or {}, Redact))

@@ -150,7 +150,9 @@ def test_words_in_pieces_and_a_server_that_does_not_count(meet: Meet) -> None:
         (422, "bad request"),
     ],
 )
-def test_structured_output_that_is_refused_is_left_out_and_that_is_remembered(meet: Meet, status: int, message: str) -> None:
+def test_structured_output_that_is_refused_is_left_out_and_that_is_remembered(
+    meet: Meet, status: int, message: str
+) -> None:
     judge, server = meet(refuses("response_format", says("0.8"), message, status))
     first, second = judge.ask(about("one")), judge.ask(about("two"))
     assert (first.value, first.calls, second.value, second.calls) == (0.8, 2, 0.8, 1)

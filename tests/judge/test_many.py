@@ -129,7 +129,9 @@ def test_cancelling_gives_the_call_up_and_its_turn_back(meet: Meet) -> None:
             await asyncio.sleep(0.005)
         for task in tasks:
             task.cancel()
-        assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
+        assert all(
+            isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True)
+        )
 
     asyncio.run(give_up())
     assert judge.ask(about("after")).value == 0.8

@@ -71,7 +71,9 @@ def test_no_sources_and_no_text_are_said() -> None:
 
 
 def test_a_rubric_is_an_instruction_and_stands_in_the_text() -> None:
-    text = sent(prompt_of(Prompts(), "rubric", {"rubric": "It is {polite}.", "answer": "a", "expected": "", "sources": []}))
+    text = sent(
+        prompt_of(Prompts(), "rubric", {"rubric": "It is {polite}.", "answer": "a", "expected": "", "sources": []})
+    )
     assert "meet this rubric? It is {polite}. Judge by" in text
 
 

@@ -70,7 +70,9 @@ def test_nothing_secret_in_any_log_cache_error_or_report(
     assert files
     kept = b"".join(file.read_bytes() for file in files)
     out, err = capfd.readouterr()
-    logged = "\n".join(f"{record.getMessage()} {record.args!r}" for record in caplog.records if record.name != "asyncio")
+    logged = "\n".join(
+        f"{record.getMessage()} {record.args!r}" for record in caplog.records if record.name != "asyncio"
+    )
     shown = f"{judgements!r} {judge!r} {vars(judge)!r} {vars(judge.endpoint)!r} {finding!r} {out} {err} {logged}"
     for secret in SECRETS:
         assert secret not in _without_headers(shown)

@@ -49,7 +49,9 @@ def test_a_server_that_asks_for_quiet_gets_it_from_all_callers(meet: Meet) -> No
 
 
 def test_a_question_that_breaks_the_server_does_not_hold_up_the_others(meet: Meet) -> None:
-    judge, _ = meet(lambda request: (fails(500) if "bad" in request.prompt else WELL)(request), backoff_s=0.2, retries=1)
+    judge, _ = meet(
+        lambda request: (fails(500) if "bad" in request.prompt else WELL)(request), backoff_s=0.2, retries=1
+    )
     done: list[str] = []
 
     async def both() -> None:

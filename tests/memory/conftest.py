@@ -104,7 +104,7 @@ def encoder(stand_in: StandIn) -> StandIn:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """In place of the time of day, in all of memory."""
     clock = Clock()
-    for module in ("activate", "browse", "change", "feedback", "ingest", "recall", "rescan"):
+    for module in ("activate", "boundary", "browse", "change", "feedback", "ingest", "recall", "rescan"):
         monkeypatch.setattr(f"scalepan.memory.{module}.time", clock)
     return clock
 

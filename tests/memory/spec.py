@@ -13,7 +13,8 @@ from tests.memory.conftest import DAY, START, StandIn
 
 QUERY = "q"
 GRAMMAR = re.compile(
-    r"(?:FTS=rank:\d+; )?(?:cos=-?\d\.\d\d; )?recent=\d+d; util=[01]\.\d\d; conf=[01]\.\d\d(?:; below_threshold)?"
+    r"(?:(?:FTS|ILIKE)=rank:\d+; )?(?:cos=-?\d\.\d\d; )?recent=\d+d; util=[01]\.\d\d; conf=[01]\.\d\d"
+    r"(?:; below_threshold)?"
 )
 
 

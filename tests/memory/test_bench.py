@@ -128,7 +128,7 @@ def test_every_level_on_a_tiny_corpus(tiny: Path, counting: list[bool]) -> None:
     assert done.queries == 2
     assert done.fallback_rate == 0.0
     assert done.model == "counting@1"
-    assert "1 queries without a relevant document are left out" in done.notes
+    assert "1 query without a relevant document left out" in done.notes
     assert [line.passed for line in done.lines] == [True] * 5
     # Loading may fill the user's cache; asking may not.
     assert counting == [True, False]
@@ -219,8 +219,8 @@ def test_labels_for_what_is_not_there_and_for_the_same_text_twice(tiny: Path, ba
     done = bench_folder(tiny)
     assert done.claims == 3
     assert level(done, "hybrid").recall == pytest.approx(0.5)  # of two: the claim that both skies are, and what is gone
-    assert "1 documents repeat another's text: one claim for both" in done.notes
-    assert "1 labels name a document that is not there: they count as not found" in done.notes
+    assert "1 document with the text of another: one claim for both" in done.notes
+    assert "1 label of a document that is not there, counted as not found" in done.notes
 
 
 def test_a_sample_is_the_same_each_time_and_part_of_a_larger_one() -> None:
@@ -279,14 +279,14 @@ def test_labelled_queries(tmp_path: Path, bare: None) -> None:
         done = bench_store(memory, labelled=[("green tea", {tea}), ("coffee", {"clm_gone"}), ("nothing", set())])
     # The first is found first; the second is gone.
     assert (level(done, "hybrid").recall, level(done, "hybrid").ndcg) == (0.5, 0.5)
-    assert done.notes == ["2 labelled queries", "1 labels name a claim that is not here: they count as not found"]
+    assert done.notes == ["2 labelled queries", "1 label of a claim that is not here, counted as not found"]
 
 
 def test_too_few_claims_are_an_error(tmp_path: Path, bare: None) -> None:
     text = next(text for text in map(str, range(100)) if _part(text) != "test")
     with Memory(tmp_path / "own.duckdb") as memory:
         memory.add(text)
-        with pytest.raises(InputError, match="1 claims here, and none falls into the test part"):
+        with pytest.raises(InputError, match="1 claim here, and none falls into the test part"):
             bench_store(memory)
         with pytest.raises(InputError, match="no query has a relevant claim"):
             bench_store(memory, labelled=[("x", set())])

@@ -187,6 +187,14 @@ def test_classes_open_by_purpose(open_memory: Open, purposes: list[str], classes
                 memory.get(id_)
 
 
+def test_a_token_does_not_learn_of_claims_in_classes_that_it_does_not_open(open_memory: Open) -> None:
+    claim = open_memory().add("plan", boundary_class="internal")
+    shut = open_memory(purposes=["something:else"])
+    assert shut.search("plan", why=claim).why == "its class is not open to this purpose"
+    token = open_memory(purposes=["something:else"], classes=["public"])
+    assert token.search("plan", why=claim).why == token.search("plan", why="clm_none").why
+
+
 def test_the_text_of_a_secret_is_kept_nowhere(open_memory: Open) -> None:
     memory = open_memory()
     memory.add("the launch codename is bluebird", boundary_class="secret")
@@ -216,13 +224,13 @@ ACTIONS: dict[str, Callable[[Memory, str], Any]] = {
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_asks_the_invariants(open_memory: Open, action: str) -> None:
     claim = open_memory().add("plan")
-    rule = f"action != '{action}' || mfa"
+    rule = f"action != '{action}' || facts.mfa"
     denied = open_memory(policy={"boundary": {"invariants": {"mfa_needed": rule}}})
     with pytest.raises(BoundaryError, match="mfa_needed"):
         ACTIONS[action](denied, claim)
     allowed = open_memory(policy={"boundary": {"invariants": {"mfa_needed": rule}}}, facts={"mfa": True})
     ACTIONS[action](allowed, claim)
-    unclear = open_memory(policy={"boundary": {"invariants": {"broken": "level > 2"}}})
+    unclear = open_memory(policy={"boundary": {"invariants": {"broken": "facts.level > 2"}}})
     with pytest.raises(BoundaryError, match="cannot be evaluated"):
         ACTIONS[action](unclear, claim)
 

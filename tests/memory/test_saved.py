@@ -11,7 +11,9 @@ from scalepan.memory.answers import Recall
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"
-TEXTS = [f"The ship {name} lands at pier {number}" for number, name in enumerate(["Aurora", "Boreas", "Calypso", "Dione"])]
+TEXTS = [
+    f"The ship {name} lands at pier {number}" for number, name in enumerate(["Aurora", "Boreas", "Calypso", "Dione"])
+]
 
 
 @pytest.fixture(autouse=True)

@@ -64,7 +64,9 @@ def test_nothing_private_is_embedded_kept_or_sent(open_memory: Open, seen: list[
     assert any(text.startswith("plan of") for text in seen)
 
 
-def test_personal_data_that_may_be_kept_is_found_and_sent_by_its_purpose_only(open_memory: Open, seen: list[str]) -> None:
+def test_personal_data_that_may_be_kept_is_found_and_sent_by_its_purpose_only(
+    open_memory: Open, seen: list[str]
+) -> None:
     kept = Policy(redact=Redact(store_pii=True))
     lookup = open_memory(policy=kept, purposes=["tool:contact-lookup"])
     (added,) = lookup.add_many([{"text": PRIVATE, "boundary_class": "public"}])
@@ -195,13 +197,19 @@ def test_votes_in_a_context_are_labels(open_memory: Open) -> None:
         [{"text": "one", "created_at": "yesterday"}],
         [{"text": "   "}],
         [{"text": ""}],
-        [{"text": "one", "kind": "rumor"}],
+        [{"text": "one", "kind": "not a word"}],
+        [{"text": "one", "kind": "fact\n"}],
+        [{"text": "one", "kind": "7"}],
+        [{"text": "one", "kind": ""}],
+        [{"text": "one", "kind": "x" * 65}],
         [{"text": "one", "utility": float("nan")}],
         [{"text": "one", "confidence": 7}],
         [{"text": "one", "scope": "session"}],
     ],
 )
-def test_what_cannot_be_kept_is_refused_in_one_line_and_nothing_is_kept(memory: Memory, claims: list[dict[str, Any]]) -> None:
+def test_what_cannot_be_kept_is_refused_in_one_line_and_nothing_is_kept(
+    memory: Memory, claims: list[dict[str, Any]]
+) -> None:
     with pytest.raises(ScalepanError) as caught:
         memory.add_many(claims)
     assert "\n" not in str(caught.value)

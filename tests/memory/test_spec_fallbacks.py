@@ -1,11 +1,19 @@
 """Section 9 of spec/memory.md: what is missing is said, and recall goes on."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
-from scalepan.errors import MissingExtraError, TookTooLongError
+from scalepan.errors import MissingExtraError, PolicyError, TookTooLongError
 from scalepan.memory import Memory
+from scalepan.memory.change import Done
+from scalepan.memory.claims import utc
+from scalepan.store.here import Here
+from scalepan.store.operations import insert_rows, writes
+from scalepan.store.policies import POLICY_COLUMNS, SetPolicy
 from tests.law import assert_law
 from tests.memory.conftest import Open, StandIn
 from tests.memory.spec import QUERY, events, near, number, only, retrieval
@@ -93,6 +101,18 @@ def test_without_calibration_the_plain_mapping_is_used_and_said(memory: Memory) 
     assert any(note.startswith("not calibrated: min-max and (cos + 1) / 2") for note in memory.search(QUERY).notes)
 
 
+class KeepPolicy(msgspec.Struct, frozen=True):
+    row: dict[str, Any]
+
+
+@writes("tests.keep_policy", KeepPolicy, Done)
+def keep_policy(here: Here, requests: Sequence[KeepPolicy]) -> list[Done]:
+    """A policy, unchecked."""
+    insert_rows(here.connection, "policies", POLICY_COLUMNS, [request.row for request in requests])
+    here.after_commit(lambda: here.state.update(policy_changes=here.state.get("policy_changes", 0) + 1))
+    return [Done()] * len(requests)
+
+
 CURVES = {
     "text": {"method": "isotonic", "x": [0.0, 100.0], "y": [0.25, 0.25]},
     "vector": {"method": "isotonic", "x": [-1.0, 1.0], "y": [0.75, 0.75]},
@@ -124,6 +144,57 @@ def test_calibration_that_does_not_fit_is_not_used_and_that_is_said(
     features = only(answer).features
     assert (features.s_text, features.s_vec) == pytest.approx((s_text, s_vec), abs=1e-6)
     assert any("not calibrated" in note for note in answer.notes), answer.notes
+
+
+FALLING = {"method": "isotonic", "x": [0.0, 1.0], "y": [1.0, 0.0]}
+
+
+@pytest.mark.parametrize(
+    ("said", "steps", "problem"),
+    [
+        ({**CURVES, "text": FALLING}, [("text curve", "min-max")], "y must not fall"),
+        ({**CURVES, "vector": FALLING}, [("vector curve", "(cos + 1) / 2")], "y must not fall"),
+        ({"text": FALLING, "vector": FALLING}, [("text curve", "min-max"), ("vector curve", "(cos + 1) / 2")], "fall"),
+        ({**CURVES, "text": {"method": "spline", "x": [0.0], "y": [0.0]}}, [("text curve", "min-max")], "spline"),
+        ({**CURVES, "text": {"x": ["a"]}}, [("text curve", "min-max")], "method"),
+        ({**CURVES, "text": 5}, [("text curve", "min-max")], "5"),
+        (5, [("text and vector curve", "plain mapping")], "5"),
+        ({**CURVES, "texts": {}}, [("text and vector curve", "plain mapping")], "texts"),
+        ({**CURVES, "model": 7}, [("text and vector curve", "plain mapping")], "7"),
+        ({**CURVES, "model": "another@2"}, [("vector curve", "(cos + 1) / 2")], "another@2"),
+        ({**CURVES, "terms": "terms of old"}, [("text curve", "min-max")], "terms of old"),
+    ],
+)
+@pytest.mark.parametrize("door", ["call", "store"])
+def test_curves_that_do_not_load_or_fit_fall_back_with_a_note_and_an_event(
+    open_memory: Open, said: Any, steps: list[tuple[str, str]], problem: str, door: str
+) -> None:
+    """Section 2: where calibration cannot be loaded, min-max and cos -> [0, 1] are used. It never stops a recall."""
+    memory = open_memory(**retrieval(calibration=said)) if door == "call" else open_memory()
+    memory.add("q")
+    if door == "store":  # past the check: as an older version, or a hand, may have left it there
+        policy, id_ = json.dumps({"retrieval": {"calibration": said}}), f"pol_{memory.who.tenant}"
+        row = {"id": id_, "ts": utc(0.0), "tenant": memory.who.tenant, "project": "default", "yaml": policy}
+        memory.store.call("tests.keep_policy", KeepPolicy({**dict.fromkeys(POLICY_COLUMNS), **row}))
+    plain = {"text curve": "s_text", "vector curve": "s_vec"}
+    for action in (memory.search, memory.activate):
+        answer = action(QUERY)
+        features = only(answer).features
+        fell = [plain[name] for name, _ in steps if name in plain] or ["s_text", "s_vec"]
+        expected = {"s_text": 0.25, "s_vec": 0.75} | dict.fromkeys(fell, 1.0)
+        assert {"s_text": features.s_text, "s_vec": features.s_vec} == pytest.approx(expected, abs=1e-6)
+        assert any("not calibrated" in note and problem in note for note in answer.notes), answer.notes
+        found = [event for event in events(memory, "search_fallback") if event["request_id"] == answer.request_id]
+        assert [(event["from"], event["to"]) for event in found] == steps
+        assert all(event["trace_id"] == answer.trace_id for event in found)
+        assert problem in found[0]["problem"]
+
+
+def test_a_curve_that_does_not_load_is_refused_where_it_is_written(memory: Memory) -> None:
+    """Section 7: policies are kept with a history; what nobody could use does not enter it."""
+    text = json.dumps({"retrieval": {"calibration": {"text": FALLING}}})
+    with pytest.raises(PolicyError, match=r"calibration\.text: y must not fall"):
+        memory.store.call("store.set_policy", SetPolicy(text, memory.who.tenant))
 
 
 def test_calibration_of_one_side_only_says_that_the_other_is_plain(open_memory: Open) -> None:

@@ -101,6 +101,19 @@ def test_the_constants_are_the_policy_s(open_memory: Open) -> None:
     assert numbers(memory, claim) == pytest.approx((0.5, 0.75))
 
 
+def test_a_text_that_was_merged_is_known_under_its_representative(memory: Memory) -> None:
+    """Section 4: a duplicate is merged; said again, it must not come back beside what it was merged into."""
+    old, new, newest = memory.add("q the old way"), memory.add("q the new way"), memory.add("q the newest way")
+    memory.vote(old, "duplicate", of=new)
+    memory.vote(new, "duplicate", of=newest)
+    (again,) = memory.add_many([{"text": "q the old way", "entities": ["Billing"], "boundary_class": "pii"}])
+    assert (again.id, again.created, again.boundary_class) == (newest, False, "pii")
+    hashes = memory.store.sql(
+        f"SELECT count(*), count(DISTINCT content_hash) FROM claims WHERE tenant = '{memory.who.tenant}'"
+    )
+    assert hashes == [[3, 3]]
+
+
 def test_undo_takes_a_vote_back_and_keeps_the_others(memory: Memory, clock: Clock) -> None:
     claim = memory.add("q")
     first = memory.vote(claim, "helpful")

@@ -1,6 +1,7 @@
 """Every formula and constant of spec/memory.md, sections 2 and 3, with numbers worked by hand: from candidates to S."""
 
 from math import exp, log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,7 +201,9 @@ def test_the_constants_of_the_spec() -> None:
     assert 1.5 <= policy.vectors.overfetch <= 2.0
 
 
-LONG = "please tell me how customers with yearly contracts cancel running subscriptions before their next invoice arrives"
+LONG = (
+    "please tell me how customers with yearly contracts cancel running subscriptions before their next invoice arrives"
+)
 LONG_JAPANESE = "年間契約のお客様が次回の請求書の発行前に契約中のプランを解約する方法と返金の手順を教えてください"
 
 
@@ -211,6 +214,9 @@ LONG_JAPANESE = "年間契約のお客様が次回の請求書の発行前に契
         ("cancel plan", 0.4, "at most 2 words"),
         ("解約方法", 0.4, "at most 2 words"),
         ("cancel yearly plan", 0.65, "by the policy"),
+        ("how do I cancel", 0.65, "by the policy"),  # four words, of which search looks for one
+        ("what is it that I have to do for it to be over", 0.75, "12 words or more"),
+        ("解約方法を教えて", 0.65, "by the policy"),
         ("what does getUserName() return for guests today", 0.4, "a piece of code, a quote or a URL"),
         ('where is "subscription cancelled" shown to customers', 0.4, "a piece of code, a quote or a URL"),
         ("customers see https://example.com/cancel after checkout fails", 0.4, "a piece of code, a quote or a URL"),
@@ -222,8 +228,10 @@ LONG_JAPANESE = "年間契約のお客様が次回の請求書の発行前に契
         ),
     ],
 )
-def test_dynamic_alpha(query: str, alpha: float, why: str) -> None:
-    found = rank.parameters(query, Retrieval())
+@pytest.mark.parametrize("morphology", ["auto", "off"])
+def test_dynamic_alpha(query: str, alpha: float, why: str, morphology: Any) -> None:
+    """Section 3: `len(tokens(q))` counts all words, stop words too; unspaced Japanese by morphemes or an estimate."""
+    found = rank.parameters(query, Retrieval(morphology=morphology))
     assert (found.alpha, found.why_alpha) == (alpha, why)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from scalepan.errors import InputError
 from scalepan.memory import Memory
+from scalepan.memory.candidates import levels
 from scalepan.store.policies import SetPolicy
 from tests.law import assert_law
 from tests.memory.conftest import DAY, START, Clock, Open, StandIn
@@ -68,6 +69,46 @@ def test_ts_eff_moves_with_the_text_and_not_with_votes_or_numbers(memory: Memory
 def test_the_half_life_is_the_kind_s(memory: Memory, kind: str, rec: float) -> None:
     memory.add("q", kind=kind, created_at=stamp(30))
     assert only(memory.search(QUERY)).features.g.rec == pytest.approx(rec)
+
+
+@pytest.mark.parametrize("kind", ["rumor", "決定", "Meeting-Note", "x" * 64])
+def test_any_word_is_a_kind_and_fades_by_the_common_half_life(open_memory: Open, kind: str) -> None:
+    """Section 4 gives four kinds half-lives of their own; section 3 has `recency_half_life_days: 30` for the rest."""
+    memory = open_memory()
+    memory.add_many([{"text": "q", "kind": kind, "created_at": stamp(30)}, {"text": "q fact"}])
+    one = only(memory.search(QUERY, kinds=[kind]))
+    assert one.claim.kind == kind
+    assert one.features.g.rec == pytest.approx(0.5)
+    assert [claim.kind for claim in memory.list(kinds=[kind])] == [kind]
+    assert memory.stats().by_kind == {kind: 1, "fact": 1}
+    slower = open_memory(**retrieval(hybrid={"recency_half_life_days": 60}))
+    assert only(slower.search(QUERY, kinds=[kind])).features.g.rec == pytest.approx(0.5**0.5)
+
+
+@pytest.mark.parametrize(
+    ("layers", "fact", "task"),
+    [
+        ([], 120, 14),
+        ([{"hybrid": {"recency_half_life_days": 7}}], 7, 7),
+        ([{"hybrid": {"recency_half_life_days": 7}, "rerank": {"half_life_days": {"task": 3}}}], 7, 3),
+        ([{"rerank": {"half_life_days": {"task": None}}}], 120, 30),
+        # A layer above that names a kind speaks of that kind alone; one that names the common half-life, of all.
+        ([{"hybrid": {"recency_half_life_days": 7}}, {"rerank": {"half_life_days": {"task": 3}}}], 7, 3),
+        ([{"rerank": {"half_life_days": {"task": 3}}}, {"hybrid": {"recency_half_life_days": 7}}], 7, 7),
+        ([{"hybrid": {"recency_half_life_days": 7}}, {"hybrid": {"alpha": 0.5}}], 7, 7),
+    ],
+)
+def test_recency_half_life_days_overrides_the_layers_below(
+    open_memory: Open, layers: list[dict[str, Any]], fact: float, task: float
+) -> None:
+    """Section 7: a policy may override `recency_half_life_days`, and that must have an effect."""
+    memory = open_memory(project="web", **retrieval(**(layers[1] if len(layers) > 1 else {})))
+    if layers:  # the project's, below the call's
+        text = json.dumps({"retrieval": layers[0]})
+        memory.store.call("store.set_policy", SetPolicy(text, memory.who.tenant, "web"))
+    memory.add_many([{"text": f"q {kind}", "kind": kind, "created_at": stamp(10)} for kind in ("fact", "task")])
+    found = {one.claim.kind: one.features.g.rec for one in memory.search(QUERY)}
+    assert found == pytest.approx({"fact": 0.5 ** (10 / fact), "task": 0.5 ** (10 / task)})
 
 
 def test_quality_counts_only_where_the_policy_says_so(open_memory: Open, clock: Clock) -> None:
@@ -152,8 +193,18 @@ def test_every_reason_has_the_grammar(memory: Memory, encoder: StandIn) -> None:
         assert rejected.reason.endswith("below_threshold")
 
 
+@pytest.mark.parametrize(("level", "name"), [("index", "FTS"), ("L2", "FTS"), ("L0", "ILIKE")])
+def test_a_reason_names_the_level_that_it_came_from(open_memory: Open, level: str, name: str) -> None:
+    """Section 6 (`FTS=rank:2`) and section 2: without FTS the rank is ILIKE's, and weighs otherwise."""
+    memory = open_memory(**retrieval(text={"level": level}))
+    memory.add_many(["q one", "q two"])
+    answer = memory.search(QUERY)
+    assert answer.text_level == level
+    assert sorted(one.reason.partition(";")[0] for one in answer) == [f"{name}=rank:1", f"{name}=rank:2"]
+
+
 def test_an_answer_has_the_spec_s_keys(open_memory: Open, encoder: StandIn) -> None:
-    memory = open_memory(trace_id="trace 7", actor="ann")
+    memory = open_memory(trace_id="trace-7", actor="ann")
     mixed(memory, encoder)
     answer = memory.activate(QUERY)
     data = answer.to_dict()
@@ -165,7 +216,7 @@ def test_an_answer_has_the_spec_s_keys(open_memory: Open, encoder: StandIn) -> N
     assert data["active_context_id"].startswith("ac_")
     assert first["id"].startswith("clm_")
     assert isinstance(first["score_final"], float)
-    assert data["trace_id"] == "trace 7"
+    assert data["trace_id"] == "trace-7"
     assert json.loads(json.dumps(data)) == data
     without = answer.to_dict(features=False)["claims"][0]
     assert without.keys().isdisjoint({"features", "reason"})
@@ -237,12 +288,12 @@ def test_the_threshold_itself_is_enough(open_memory: Open) -> None:
 
 
 def test_events_carry_what_the_spec_names(open_memory: Open, encoder: StandIn) -> None:
-    memory = open_memory(trace_id="trace 7")
+    memory = open_memory(trace_id="trace-7")
     mixed(memory, encoder)
     for action, topic in ((memory.activate, "activate"), (memory.search, "search")):
         answer = action(QUERY, alpha=0.65)
         (event,) = events(memory, topic)
-        assert (event["request_id"], event["trace_id"]) == (answer.request_id, "trace 7")
+        assert (event["request_id"], event["trace_id"]) == (answer.request_id, "trace-7")
         assert event["policy_version"] == answer.policy_version
         assert (event["alpha"], event["k_txt"], event["k_vec"], event["k_final"]) == (
             answer.alpha,
@@ -255,6 +306,37 @@ def test_events_carry_what_the_spec_names(open_memory: Open, encoder: StandIn) -
         assert all(numbers.keys() == {"avg", "p50", "p90"} for numbers in event["statistics"].values())
         assert QUERY not in json.dumps(event["claims"])
     assert events(memory, "activate")[0]["active_context_id"].startswith("ac_")
+
+
+def test_every_answer_and_event_has_a_trace_id(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Section 6: `search` always carries request_id and trace_id; section 10: so does every event."""
+    from scalepan.memory.recall import Ask
+
+    memory = open_memory()
+    claim, other = memory.add("q one"), memory.add("q two")
+    answers = [memory.search(QUERY), memory.search(QUERY), memory.activate(QUERY)]
+    direct = memory.store.call("memory.activate", Ask(QUERY, memory.who))
+    vote = memory.vote(claim, "helpful")
+    memory.undo_vote(vote.id)
+    memory.update(claim, text="q changed")
+    memory.link(claim, other)
+    memory.forget(other)
+    broken = open_memory(**retrieval(text={"level": "L0"}))
+    monkeypatch.setitem(levels.TEXT_LEVELS, "L0", None)
+    fell = broken.search(QUERY)
+    memory.store.call("store.set_policy", SetPolicy("", memory.who.tenant))
+    traces = [answer.trace_id for answer in (*answers, direct, fell)]
+    assert all(traces)
+    assert len(set(traces)) == len(traces), "calls that have nothing to do with each other"
+    ids = {answer.request_id: answer.trace_id for answer in (*answers, direct, fell)}
+    for topic in ("ingest", "search", "activate", "critic", "search_fallback", "policy"):
+        found = events(memory, topic)
+        assert found, topic
+        for event in found:
+            assert event["trace_id"], topic
+            assert event["trace_id"] == ids.get(event["request_id"], event["trace_id"]), topic
+    given = open_memory(trace_id="mine")
+    assert [given.search(QUERY).trace_id, given.activate(QUERY).trace_id] == ["mine", "mine"]
 
 
 def test_the_statistics_by_hand(memory: Memory, encoder: StandIn) -> None:
@@ -360,11 +442,15 @@ def test_equal_content_in_several_scopes_is_recalled_once(open_memory: Open, enc
     assert len(every.search(QUERY)) == 4
 
 
-def test_at_most_two_claims_about_one_entity(memory: Memory) -> None:
+def test_at_most_two_claims_about_one_entity_enter_a_context(open_memory: Open) -> None:
+    """Section 5.3; DESIGN: MMR and the cap shape an active context, a search only where call or policy ask."""
+    memory = open_memory()
     memory.add_many([{"text": f"q {n}", "entities": ["Billing"]} for n in range(4)] + [{"text": "q free"}])
-    found = memory.search(QUERY)
-    assert len(found) == 3
-    assert sum("entity_cap=2" in one.reason for one in found.rejected) == 2
+    asks = open_memory(**retrieval(diversity={"search": True}))
+    for found in (memory.activate(QUERY), memory.search(QUERY, diverse=True), asks.search(QUERY)):
+        assert len(found) == 3
+        assert sum("entity_cap=2" in one.reason for one in found.rejected) == 2
+    assert len(memory.search(QUERY)) == len(asks.search(QUERY, diverse=False)) == 5
 
 
 def test_mmr_prefers_what_is_unlike(open_memory: Open, encoder: StandIn) -> None:
@@ -373,6 +459,21 @@ def test_mmr_prefers_what_is_unlike(open_memory: Open, encoder: StandIn) -> None
     encoder.taught |= {"a": [0.98, 0.199], "b": [0.97, 0.243], "c": [0.8, -0.6]}
     open_memory().add_many(["a", "b", "c"])
     # a .594, b .591, c .54. After a: b .85 x .591 - .15 x .999 = .352; c .85 x .54 - .15 x .665 = .359.
-    assert [one.text for one in open_memory().search(QUERY, alpha=1.0)] == ["a", "c", "b"]
+    assert [one.text for one in open_memory().activate(QUERY, alpha=1.0)] == ["a", "c", "b"]
+    assert [one.text for one in open_memory().search(QUERY, alpha=1.0, diverse=True)] == ["a", "c", "b"]
     plain = open_memory(**retrieval(diversity={"mmr_lambda": 1.0}))
-    assert [one.text for one in plain.search(QUERY, alpha=1.0)] == ["a", "b", "c"]
+    assert [one.text for one in plain.activate(QUERY, alpha=1.0)] == ["a", "b", "c"]
+
+
+def test_search_gives_the_top_k_by_score_final(open_memory: Open, encoder: StandIn) -> None:
+    """Section 6: `search` makes no context and returns the top k by score_final; equal contents count once."""
+    encoder.taught[QUERY] = [1.0, 0.0]
+    encoder.taught |= {"a": [0.98, 0.199], "b": [0.97, 0.243], "c": [0.8, -0.6]}
+    memory = open_memory(session="s1")
+    memory.add_many([{"text": text, "entities": ["Billing"]} for text in ("a", "b", "c")])
+    memory.add("a", scope="session")
+    found = memory.search(QUERY, alpha=1.0)
+    assert [one.text for one in found] == ["a", "b", "c"]
+    assert [number(one) for one in found] == sorted(map(number, found), reverse=True)
+    assert [one.features.score_div for one in found] == [None] * 3
+    assert [one.text for one in memory.search(QUERY, k=2, alpha=1.0)] == ["a", "b"]

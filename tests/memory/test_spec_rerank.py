@@ -136,7 +136,11 @@ def choose(
         for i, score in enumerate(scores)
     ]
     found = diversify(contenders, k, policy or Diversity(), lambda place: near[place])
-    return [place for place, _ in found.chosen], found.passed_over, [score for _, score in found.chosen]
+    return (
+        [place for place, _ in found.chosen],
+        found.passed_over,
+        [score for _, score in found.chosen if score is not None],
+    )
 
 
 def test_mmr_by_hand() -> None:

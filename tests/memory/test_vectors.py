@@ -74,6 +74,8 @@ def test_rows_that_come_later_are_found_too() -> None:
     vectors = Vectors()
     vectors.put([0], np.array([[1.0, 0.0]], dtype=np.float32))
     vectors.put([2000], np.array([[0.6, 0.8]], dtype=np.float32))
-    found = vectors.search(np.array([0.0, 1.0], dtype=np.float32), np.ones(2001, dtype=bool), 1, np.zeros(2001), BY_SIGNS)
+    found = vectors.search(
+        np.array([0.0, 1.0], dtype=np.float32), np.ones(2001, dtype=bool), 1, np.zeros(2001), BY_SIGNS
+    )
     assert rows(found) == [2000]
     assert found[0][1] == pytest.approx(0.8)

@@ -88,7 +88,8 @@ def test_a_class_that_the_policy_does_not_name_is_shut() -> None:
 
 def test_the_reach_holds_what_is_open_and_what_is_cut() -> None:
     found = reach(Who("acme", "web", "s1", ("tool:contact-lookup",)), "search", Boundary(), ["session", "project"])
-    assert found == ("acme", "web", "s1", ("session", "project"), ("public", "internal", "pii"), frozenset({"pii"}))
+    open_, cut = ("public", "internal", "pii"), frozenset({"pii"})
+    assert found == ("acme", "web", "s1", ("session", "project"), open_, cut, (), None)
 
 
 def test_a_scope_that_the_policy_shuts_cannot_be_asked_for() -> None:
@@ -106,7 +107,7 @@ def test_patterns_cover_by_prefix() -> None:
 
 patterns = st.lists(st.sampled_from(PATTERNS), max_size=3)
 accesses = st.fixed_dictionaries({}, optional={"allow": patterns, "redact": patterns, "deny": patterns})
-RULES = ["true", "false", "actor == 'ann'", "level > 2", "actor == 'ann' || level > 2", "!draft"]
+RULES = ["true", "false", "actor == 'ann'", "facts.level > 2", "actor == 'ann' || facts.level > 2", "!facts.draft"]
 boundaries = st.fixed_dictionaries(
     {},
     optional={
@@ -118,7 +119,7 @@ boundaries = st.fixed_dictionaries(
 
 
 def layered(file: dict[str, Any], *lower: dict[str, Any]) -> Boundary:
-    layers = [Layer("file", {"boundary": file}, may_relax=True)]
+    layers = [Layer("file", {"boundary": file}, source="named")]
     layers += [Layer(f"layer {i}", {"boundary": values}) for i, values in enumerate(lower)]
     return resolve(layers).boundary
 
@@ -130,7 +131,12 @@ def allowed(policy: Boundary, facts: dict[str, Any]) -> bool:
         return False
 
 
-FACTS: list[dict[str, Any]] = [{}, {"actor": "ann"}, {"level": 3}, {"actor": "bob", "level": 1, "draft": True}]
+FACTS: list[dict[str, Any]] = [
+    {},
+    {"actor": "ann"},
+    {"facts.level": 3},
+    {"actor": "bob", "facts.level": 1, "facts.draft": True},
+]
 
 
 @given(boundaries, st.lists(boundaries, min_size=1, max_size=3))
@@ -222,7 +228,9 @@ def test_a_lower_layer_cannot_break_out_of_a_higher_rule(injected: str) -> None:
         ({}, {"clases": {}}),
     ],
 )
-def test_what_has_the_wrong_shape_is_named_and_never_lets_anybody_in(file: dict[str, Any], lower: dict[str, Any]) -> None:
+def test_what_has_the_wrong_shape_is_named_and_never_lets_anybody_in(
+    file: dict[str, Any], lower: dict[str, Any]
+) -> None:
     with pytest.raises(PolicyError, match="boundary"):
         layered(file, lower)
 
@@ -238,14 +246,25 @@ def test_what_has_the_wrong_shape_is_named_and_never_lets_anybody_in(file: dict[
         ("tenant == 'acme' && project == 'web' && session == null", {}, None),
         ("'answer:task' in purposes", {}, None),
         ("actor == 'ann'", {}, None),
-        ("mfa", {"mfa": True}, None),
-        ("mfa", {}, "forbids"),  # an unknown name is false
-        ("mfa", {"mfa": False}, "forbids"),
-        ("mfa", {"mfa": "yes"}, "cannot be evaluated"),
-        ("level > 2", {}, "cannot be evaluated"),
-        ("level > 2", {"level": 3}, None),
-        ("level > 2", {"level": "3"}, "cannot be evaluated"),
-        ("'x' in groups", {}, "cannot be evaluated"),
+        ("facts.mfa", {"mfa": True}, None),
+        ("facts.mfa", {"mfa": False}, "forbids"),
+        ("facts.mfa", {"mfa": "yes"}, "cannot be evaluated"),
+        ("facts.level > 2", {}, "cannot be evaluated"),
+        ("facts.level > 2", {"level": 3}, None),
+        ("facts.level > 2", {"level": "3"}, "cannot be evaluated"),
+        ("'x' in facts.groups", {}, "cannot be evaluated"),
+        # What the request does not supply denies, whatever is said of it; only null can be asked for.
+        ("facts.mfa", {}, "cannot be evaluated.*'facts.mfa' is not known"),
+        ("!facts.guest", {}, "cannot be evaluated"),
+        ("facts.guest == false", {}, "cannot be evaluated"),
+        ("facts.role != 'guest'", {}, "cannot be evaluated"),
+        ("session != 's1'", {}, "cannot be evaluated.*'session' is not known"),
+        ("session == null || session != 's1'", {}, None),
+        ("facts.mfa != null && facts.mfa", {}, "forbids"),
+        # A rule over claims that the request alone decides.
+        ("action == 'search' || claim.kind == 'fact'", {}, None),
+        ("action == 'forget' && claim.kind == 'fact'", {}, "forbids"),
+        ("facts.mfa || claim.kind == 'fact'", {}, "cannot be evaluated"),
         # What the request says of itself is not the caller's to rename.
         ("action == 'search'", {"action": "forget"}, None),
         ("tenant == 'evil'", {"tenant": "evil"}, "forbids"),

@@ -65,16 +65,15 @@ FACTS: dict[str, Any] = {
         ("!n == 3", False),
         ("((((yes))))", True),
         ("  yes&&!no  ", True),
-        # An unknown name is false.
-        ("unknown", False),
-        ("!unknown", True),
-        ("unknown == 'x'", False),
-        ("unknown == false", True),
-        ("unknown.deep", False),
-        ("unknown in ['x']", False),
+        # Of what is not known, only that can be asked.
+        ("unknown == null", True),
+        ("null != unknown", False),
+        ("unknown != null && unknown", False),
+        ("unknown == null || unknown > 3", True),
         # What is not reached is not evaluated.
         ("yes || n", True),
         ("no && n", False),
+        ("yes || unknown", True),
     ],
 )
 def test_what_holds(rule: str, expected: bool) -> None:
@@ -98,6 +97,15 @@ def test_what_holds(rule: str, expected: bool) -> None:
         "nothing < 1",
         "yes > no",  # truth has no order
         "list < list",
+        "unknown",
+        "!unknown",
+        "unknown == 'x'",
+        "unknown != 'x'",
+        "unknown == false",
+        "unknown.deep",
+        "unknown in ['x']",
+        "nothing == 'x'",  # known to be nothing is as good as not known
+        "unknown || yes",
         "unknown > 1",
         "unknown <= 1",
         "n in n",
@@ -155,7 +163,7 @@ SYNTAX = [
 @pytest.mark.parametrize("rule", [*SYNTAX, "(" * 400 + "yes" + ")" * 400, "yes || " * 200 + "yes"])
 def test_syntax_errors_are_named_when_the_policy_is_loaded(rule: str) -> None:
     with pytest.raises(PolicyError, match="must_hold") as caught:
-        resolve([Layer("scalepan.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, may_relax=True)])
+        resolve([Layer("scalepan.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, source="named")])
     assert caught.value.file == "scalepan.yaml"
     assert "boundary" in str(caught.value)
 
@@ -164,6 +172,37 @@ def test_syntax_errors_are_named_when_the_policy_is_loaded(rule: str) -> None:
 def test_syntax_errors_deny_at_the_call_too(rule: str) -> None:
     with pytest.raises(InvariantError):
         holds(rule, FACTS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "problem"),
+    [
+        ("acton == 'forget'", r"there is no 'acton'; did you mean 'action'\?; names are action, tenant,"),
+        ("mfa", r"there is no 'mfa'.*facts\.NAME"),
+        ("action == 'search' || mfa", "there is no 'mfa'"),
+        ("facts", "there is no 'facts'"),
+        ("facts.", r"there is no 'facts\.'"),
+        ("claim.kinds == 'fact'", r"there is no 'claim\.kinds'; did you mean 'claim\.kind'"),
+        ("claim.text == 'x'", r"there is no 'claim\.text'"),
+        ("claim", "there is no 'claim'"),
+        ("tenant in [claim.kind]", "cannot hold an attribute|with a value"),
+        ("claim.kind", "not true or false"),
+        ("!claim.kind", "not true or false"),
+        ("claim.kind == claim.scope", "with a value, not with another"),
+        ("claim.kind in claim.entities", "with a value, not with another"),
+        ("(claim.kind == 'fact') == true", "with a value"),
+        ("claim.entities == ['Billing']", "'Billing' in claim.entities"),
+        ("claim.entities in ['Billing']", "'Billing' in claim.entities"),
+        ("3 in claim.age_days", "claim.age_days < 30"),
+        ("[claim.kind]", "cannot hold"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_an_error_when_the_policy_is_loaded(rule: str, problem: str) -> None:
+    """Section 1, step 1: I(B). A rule with a slip of the pen must not look as if it guarded something."""
+    with pytest.raises(PolicyError, match=problem) as caught:
+        resolve([Layer("scalepan.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, source="named")])
+    assert "must_hold" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_rule_that_is_too_long_is_refused() -> None:

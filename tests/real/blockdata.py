@@ -1,7 +1,7 @@
 """Real edits as the block model has them (NOTES, "Data").
 
-Slate and JSON Patch operations are sequential: each path names the tree after the operation before it. Scalepan anchors a
-list to the page before the first operation. So paths are followed here: `Row` keeps every original block in its place
+Slate and JSON Patch operations are sequential: each path names the tree after the operation before it. Scalepan anchors
+a list to the page before the first operation. So paths are followed here: `Row` keeps every original block in its place
 as the anchor that it was, and notes what stands there now.
 
 Expressible is what comes down to inserting, replacing or deleting whole blocks of the page before:

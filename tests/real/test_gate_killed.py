@@ -42,9 +42,9 @@ def test_killed_while_asking(tmp_path: Path) -> None:
         process.wait()
         assert not (tmp_path / "done").exists()
         assert waiting(store) == id_
-        # Answering it now is kept as a label, and does nothing else.
+        # Answering it now is kept, and does nothing else: an approval is no label.
         store.call("confidence.answer", AnswerQuestion(id_, True, actor="Aoi"))
-        assert store.sql("SELECT target_id, label FROM labels") == [[id_, "right"]]
+        assert store.sql("SELECT * FROM labels") == []
     assert not (tmp_path / "done").exists()
 
 

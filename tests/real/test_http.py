@@ -2,6 +2,8 @@
 
 import json
 import re
+import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,3 +251,21 @@ def test_two_servers_share_a_store(server: ScalepanServer, store: Path, http: ht
             assert [each.get(f"/v1/memory/claims/{id_}").status_code for id_ in ids] == [200] * 20
     with Store(store) as opened:
         assert opened.sql("SELECT count(*) FROM claims WHERE text LIKE 'Kei met%'") == [[20]]
+
+
+def test_a_stream_that_was_answered_counts_as_200(http: httpx2.Client) -> None:
+    """Every finished NDJSON request stood in /metrics as 499, as if its client had gone."""
+    before = _streams(http)
+    for count in (0, 1, 40, 700):
+        body = b'{"factors": {"source_count": 2}}\n' * count
+        answer = http.post("/v1/confidence", content=body, headers=NDJSON)
+        assert (answer.status_code, len(answer.text.splitlines())) == (200, count)
+    # A request is counted when it is over, which may be a moment after its client has read the last byte.
+    while sum((after := _streams(http)).values()) < sum(before.values()) + 4:
+        time.sleep(0.01)
+    assert after - before == {"200": 4}
+
+
+def _streams(http: httpx2.Client) -> Counter[str]:
+    found = re.findall(r'requests_total\{operation="confidence_score",code="(\d+)"\} (\d+)', http.get("/metrics").text)
+    return Counter({code: int(count) for code, count in found})

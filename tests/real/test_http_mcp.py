@@ -34,6 +34,7 @@ def tokens(store: Path) -> dict[str, str]:
         "acme": token(store, tenant="acme")[0],
         "public": token(store, tenant="acme", classes=["public"])[0],
         "other": token(store, tenant="other")[0],
+        "person": token(store, tenant="acme", may_answer=True)[0],
     }
 
 
@@ -100,9 +101,13 @@ def test_a_person_is_asked(server: ScalepanServer, tokens: dict[str, str], mode:
         return types.ElicitResult(action=action, content={"approve": True} if action == "accept" else None)
 
     async def work() -> None:
-        async with connected(server, tokens["acme"], mode, elicitation_callback=person) as client:
+        async with connected(server, tokens["person"], mode, elicitation_callback=person) as client:
             decided = await call(client, "decide", action="refund order 17", factors=UNSURE)
             assert (decided["state"], decided["allowed"]) == (state, state == "approved")
+        # A form comes back by the token that asked: one that may not answer is shown none.
+        async with connected(server, tokens["acme"], mode, elicitation_callback=person) as client:
+            decided = await call(client, "decide", action="refund order 17", factors=UNSURE)
+            assert (decided["state"], decided["allowed"]) == ("pending", False)
 
     run(work)
     assert len(questions) == 1

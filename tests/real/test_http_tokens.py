@@ -94,7 +94,9 @@ def test_without_a_good_token_nothing_opens(server: ScalepanServer, tokens: dict
                 assert answer.headers["www-authenticate"].startswith("Bearer")
                 assert answer.json()["error"]["code"] == "BOUNDARY_DENIED"
                 assert said is None or said[7:] == "" or said[7:] not in answer.text
-            assert http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers=headers).status_code == 401
+            assert (
+                http.post("/v1/confidence", json={"factors": {"source_count": 2}}, headers=headers).status_code == 401
+            )
         for path in ("/healthz", "/openapi.json", "/"):
             assert http.get(path).status_code == 200
         assert http.get("/v1/policy", headers={"authorization": f"bearer {good}"}).status_code == 200
@@ -144,7 +146,9 @@ def test_classes_narrow_what_a_token_reaches(client: Any) -> None:
     assert whole.post("/v1/explain", json={"id": internal}).status_code == 200
     assert public.post("/v1/explain", json={"id": internal}).status_code == 404
     assert add(public, "Anything", boundary_class="internal").status_code == 403
-    assert add(public, "Salaries are paid on the 25th", boundary_class="public").status_code == 403
+    # The same words as a hidden claim's: kept once more, as if nobody had said them. A refusal would tell.
+    again = add(public, "Salaries are paid on the 25th", boundary_class="public").json()
+    assert (again["created"], again["id"] != internal) == (True, True)
     assert add(public, "Offices open at nine", boundary_class="public").status_code == 200
     assert whole.get(f"/v1/memory/claims/{internal}").json()["claim"]["boundary_class"] == "internal"
 
@@ -196,14 +200,16 @@ def test_a_stream_takes_its_turns(tmp_path: Path) -> None:
         started = time.monotonic()
         answer = http.post("/v1/confidence", content=line * 3, headers=NDJSON)
         assert answer.text.count('"confidence":') == 3
-        assert time.monotonic() - started > 1  # the bucket holds one turn, for coming in; the next is there in two seconds
+        assert (
+            time.monotonic() - started > 1
+        )  # the bucket holds one turn, for coming in; the next is there in two seconds
 
 
 def test_the_token_itself_is_kept_nowhere(server: ScalepanServer, store: Path, tokens: dict[str, str]) -> None:
     with server.client(tokens["acme"]) as http:
         http.post("/v1/confidence", content=b"{", headers=JSON)
         http.get("/v1/events")
-    secret = tokens["acme"].rpartition("_")[2].encode()
+    secret = tokens["acme"].split("_", 2)[2].encode()  # the secret itself may hold a "_"
     for file in store.parent.rglob("*"):
         if file.is_file():
             assert secret not in file.read_bytes(), file
@@ -267,3 +273,53 @@ def test_mistakes_are_one_line(tmp_path: Path, words: list[str], line: str) -> N
     assert line in done.stderr
     assert "abcdefgh" not in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_question_is_answered_by_a_token_that_may_and_did_not_ask(
+    server: ScalepanServer, store: Path, client: Any
+) -> None:
+    unsure = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}
+    asked = {"action": "refund", "args": {"order": 17, "note": "mail ann@example.com"}, "factors": unsure}
+    made = {
+        name: token(store, tenant="acme", may_answer=True, **more)[0]
+        for name, more in {"person": {}, "other": {}, "project": {"project": "support"}}.items()
+    }
+    agent = client("acme")
+    waits = agent.post("/v1/decide", json=asked).json()
+    assert waits["question"] == (
+        'Approve refund(order=17, note="mail [pii:email]")? The agent is 52 % confident; below 70 % it must ask.'
+    )
+    url, yes = f"/v1/decisions/{waits['decision_id']}/answer", {"approve": True, "actor": "Aoi", "why": "fine"}
+    assert url in waits["how_to_answer"]
+    time.sleep(1.1)  # a server sees new tokens within a second
+    with (
+        server.client(made["person"]) as person,
+        server.client(made["other"]) as other,
+        server.client(made["project"]) as narrow,
+        server.client() as nobody,
+    ):
+        assert agent.post(url, json=yes).status_code == 403
+        assert agent.get("/v1/decisions").status_code == 403
+        assert client("other").post(url, json=yes).status_code == 403
+        assert nobody.post(url, json=yes).status_code == 401
+        assert narrow.post(url, json=yes).status_code == 404
+        assert narrow.get("/v1/decisions").json()["decisions"] == []
+        bad: list[Any] = [{}, {"approve": "yes"}, {"approve": True, "by": "x"}, {"approve": True, "actor": "a\x1b"}, []]
+        for wrong in bad:
+            assert person.post(url, json=wrong).status_code == 422, wrong
+        assert person.post(url, content=b"{", headers=JSON).status_code == 400
+        assert person.post(url, json=yes, headers=NDJSON).status_code == 415
+        assert waits["decision_id"] in [one["decision_id"] for one in person.get("/v1/decisions").json()["decisions"]]
+        done = person.post(url, json=yes)
+        assert done.status_code == 200, done.text
+        assert (done.json()["allowed"], done.json()["why"]) == (True, "fine")
+        assert done.json()["decided_by"].startswith("Aoi (token ")
+        assert person.post(url, json={"approve": False}).status_code == 409
+        assert agent.post("/v1/decide", json={"decision": waits["decision_id"]}).json()["allowed"]
+        # Whoever asked does not answer, though the token may.
+        own = person.post("/v1/decide", json=asked).json()["decision_id"]
+        refused = person.post(f"/v1/decisions/{own}/answer", json=yes)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (403, "BOUNDARY_DENIED")
+        assert other.post(f"/v1/decisions/{own}/answer", json={"approve": False}).json()["state"] == "denied"
+    with Store(store) as opened:
+        assert opened.sql("SELECT * FROM labels") == []

@@ -14,6 +14,8 @@ from scalepan.serve.tools import TOOLS
 from tests.scalepanserver import serving
 
 HERE = Path(__file__).resolve().parents[2] / ".venv-inspector"
+if not (HERE / ".ready").exists():
+    pytest.skip("the MCP inspector is not installed: 'make inspector' sets it up", allow_module_level=True)
 INSPECTOR = [str(HERE / "bin" / "node"), str(HERE / "node_modules" / ".bin" / "mcp-inspector"), "--cli"]
 
 
@@ -66,7 +68,9 @@ def test_every_tool_is_listed_with_schemas_that_any_client_can_use(inspector: In
 
 
 def test_a_call_is_answered(inspector: Inspector) -> None:
-    answer = inspector.ask("tools/call", "--tool-name", "pce_memory_search", "--tool-arg", "query=when is staging reset?")
+    answer = inspector.ask(
+        "tools/call", "--tool-name", "pce_memory_search", "--tool-arg", "query=when is staging reset?"
+    )
     (claim,) = answer["structuredContent"]["claims"]
     assert "reset every Monday" in claim["text"]
 

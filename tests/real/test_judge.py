@@ -53,7 +53,8 @@ def test_ten_thousand_answers_in_order_and_a_second_run_calls_nothing(tmp_path: 
         settings = {"base_url": server.base_url, "model": "stand-in", "concurrency": 32, "backoff_s": 0.01}
         policy = load_policy(overrides={"judge": settings})
         prompts = [
-            Prompt(text="Good? {answer}", values={"answer": f"number {n} password=hunter2-{n}-secret"}) for n in range(COUNT)
+            Prompt(text="Good? {answer}", values={"answer": f"number {n} password=hunter2-{n}-secret"})
+            for n in range(COUNT)
         ]
         told: list[int] = []
         started = time.perf_counter()

@@ -62,10 +62,12 @@ def test_the_issues_pattern_fails_and_says_so() -> None:
         expected=Expected(operations=edit(wanted)),
     )
     policy = load_policy(overrides=limited(300))
+    output = Output(operations=edit(Operation(type="replace", target_block_id="b", content=HARMLESS_END)))
     start = time.perf_counter()
-    result = Evaluator([{"type": "content-quality"}], policy).evaluate(case, Output())
-    diagnosis = diagnose(case, Output(), result, policy.evals)
-    findings = lint(case, Evaluator(None, policy).bound, policy.evals)
+    result = Evaluator([{"type": "content-quality"}], policy).evaluate(case, output)
+    diagnosis = diagnose(case, output, result, policy.evals)
+    on_the_page = Evaluator([{"type": "content-quality", "scope": "page"}], policy)
+    findings = lint(case, on_the_page.bound, policy.evals)
     assert seconds_since(start) < 10.0
     (one,) = result.results
     assert (one.status, one.passed, result.passed) == ("failed", False, False)

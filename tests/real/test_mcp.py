@@ -156,7 +156,7 @@ def test_a_person_is_asked_through_the_client(
 
     run(work)
     assert len(questions) == 1
-    assert questions[0].endswith(" It wants to do this: “refund order 17”. May it?")
+    assert questions == ['Approve "refund order 17"? The agent is 52 % confident; below 70 % it must ask.']
     with Store(store) as opened:
         assert opened.sql("SELECT body->>'state' FROM decisions") == [[state]]
 
@@ -200,7 +200,9 @@ def test_hostile_claims_stay_data(store: Path) -> None:
             prompt = await client.get_prompt("recall", {"query": "instructions"})
             for text in (json.dumps(found, ensure_ascii=False), resource.contents[0].text, str(prompt.messages)):  # type: ignore[union-attr]
                 assert "The end." in text
-                assert not any(sign in text for sign in ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\\u001b", "\\x1b"))
+                assert not any(
+                    sign in text for sign in ("\x1b", "\x9b", "\x07", "\u202e", "\u200b", "\\u001b", "\\x1b")
+                )
                 assert not any(0xE0000 <= ord(sign) <= 0xE007F for sign in text)
                 assert "owned" not in text
 

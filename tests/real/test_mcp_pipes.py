@@ -1,4 +1,4 @@
-"""`scalepan mcp` over plain pipes, line by line: a client that writes everything before it reads, and one that babbles."""
+"""`scalepan mcp` over plain pipes, line by line: a client that writes all before it reads, and one that babbles."""
 
 import json
 import subprocess

@@ -18,6 +18,10 @@ from tests.real.wholetrace import TEXT, WHOLE, Trace
 DICTS, TEXTS = 20_000, 80_000
 
 
+def no_encoder() -> TraceValuer:
+    return TraceValuer(embedder=None)
+
+
 def nested(depth: int, bracket: type[list[Any]] | type[dict[str, Any]] = list) -> Any:
     """A list in a list in a list, or the same with objects."""
     value: Any = bracket()
@@ -220,7 +224,7 @@ def both_often(seen: Counter[str], total: int) -> None:
 
 
 def test_mutated_traces() -> None:
-    valuer = TraceValuer()
+    valuer = no_encoder()
     seen: Counter[str] = Counter()
     for seed in range(DICTS):
         trace = mutated_trace(Random(seed))
@@ -229,7 +233,7 @@ def test_mutated_traces() -> None:
 
 
 def test_mutated_texts() -> None:
-    valuer = TraceValuer()
+    valuer = no_encoder()
     seen: Counter[str] = Counter()
     for seed in range(TEXTS):
         text = mutated_text(Random(seed))
@@ -247,7 +251,7 @@ def test_nesting_of_any_depth(depth: int, where: str) -> None:
         text = TEXT.replace('"input": {"g": [1, 2.5]}', f'"input": {deep}', 1)
         if where != "input":
             text = TEXT[:-1] + f', "{where}": {deep}}}'
-        outcome(lambda text=text: TraceValuer().evaluate_value(ReasoningTrace.from_json(text)), text.encode(), 0)  # type: ignore[misc]
+        outcome(lambda text=text: no_encoder().evaluate_value(ReasoningTrace.from_json(text)), text.encode(), 0)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("depth", [100, 900, 1_100, 5_000, 100_000])
@@ -256,23 +260,25 @@ def test_nesting_of_any_depth_in_a_dict(depth: int, path: str) -> None:
     brackets: tuple[type[list[Any]], type[dict[str, Any]]] = (list, dict)
     for bracket in brackets:
         trace = json.loads(TEXT) | {path: nested(depth, bracket)}
-        outcome(lambda trace=trace: TraceValuer().evaluate_value(trace), trace, 0)  # type: ignore[misc]
+        outcome(lambda trace=trace: no_encoder().evaluate_value(trace), trace, 0)  # type: ignore[misc]
         trace = json.loads(TEXT)
         trace["steps"][1][path] = nested(depth, bracket)
-        outcome(lambda trace=trace: TraceValuer().evaluate_value(trace), trace, 0)  # type: ignore[misc]
+        outcome(lambda trace=trace: no_encoder().evaluate_value(trace), trace, 0)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("given", [None, 1, "trace", b"trace", [], [WHOLE], (), {}, math.nan, True, object()])
 def test_what_is_no_trace_at_all(given: Any) -> None:
     with pytest.raises(InputError):
-        TraceValuer().evaluate_value(given)
+        no_encoder().evaluate_value(given)
     with pytest.raises(InputError):
-        TraceValuer().peek(given)
+        no_encoder().peek(given)
     with pytest.raises(InputError):
-        list(TraceValuer().evaluate_many([given]))
+        list(no_encoder().evaluate_many([given]))
 
 
-@pytest.mark.parametrize("text", [b"", b" ", b"null", b"1", b"[]", b"{}", b'"x"', b"\xef\xbb\xbf", b"{", b"\xff", b"nan"])
+@pytest.mark.parametrize(
+    "text", [b"", b" ", b"null", b"1", b"[]", b"{}", b'"x"', b"\xef\xbb\xbf", b"{", b"\xff", b"nan"]
+)
 def test_what_is_no_text_of_a_trace(text: bytes) -> None:
     with pytest.raises(InputError):
         ReasoningTrace.from_json(text)
@@ -281,13 +287,13 @@ def test_what_is_no_text_of_a_trace(text: bytes) -> None:
 def test_a_trace_that_contains_itself_is_an_input_error_or_ignored() -> None:
     trace = json.loads(TEXT)
     trace["loop"] = trace
-    assert outcome(lambda: TraceValuer().evaluate_value(trace), {}, 0) in {"score", "error"}
+    assert outcome(lambda: no_encoder().evaluate_value(trace), {}, 0) in {"score", "error"}
 
 
 def test_the_given_data_is_left_alone() -> None:
     trace = json.loads(TEXT)
     made = ReasoningTrace.from_dict(trace)
-    TraceValuer().evaluate_value(trace)
+    no_encoder().evaluate_value(trace)
     assert trace == WHOLE
     made.to_dict()["steps"].clear()
     assert made.to_dict() == WHOLE

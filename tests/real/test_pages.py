@@ -20,11 +20,15 @@ def test_docstring_examples_run(module: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_examples_run_in_the_order_they_stand(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_examples_run_in_the_order_they_stand(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copy(SOURCE / "samples" / "traces.jsonl", tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "example"}
     for block in blocks(page, "python"):
+        if page.name == "README.md":
+            names = {"__name__": "example"}  # each of its blocks runs alone
         parser = doctest.DocTestParser()
         if ">>>" in block:
             example = parser.get_doctest(block, names, page.name, str(page), 0)
@@ -48,6 +52,9 @@ def test_shell_examples_run(page: Path, tmp_path: Path) -> None:
     for name in ("traces.jsonl", "cases.yaml", "outputs.jsonl", "factors.jsonl"):
         shutil.copy(SOURCE / "samples" / name, tmp_path)
     (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.8}\n")
+    (tmp_path / "my_scorers.py").write_text(
+        "import scalepan\n\n@scalepan.scorer('brief', threshold=1.0)\ndef brief(actual, expected):\n    return 1.0\n"
+    )
     lines = [line for block in blocks(page, "sh") for line in block.splitlines() if re.search(r"\bscalepan ", line)]
     for line in lines:
         if "--fetch-model" in line or line.startswith("pip "):

@@ -22,12 +22,22 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 
 MIXTURES = [
     *(filled("".join(prefix + tail for prefix in PREFIXES), 1_000_000) for tail in ("", "-", " ", "a.", "/")),
-    *("".join(DICE.choices(signs, k=1_000_000)) for signs in (string.printable, "0123456789 -.()+", "a@.:/", "=\"'\\ key")),
-    *("".join(DICE.choices(signs, k=1_000_000)) for signs in ("[]:secretpii-a", "\u0301\u0323\u0327a", "password=\"'\\ 1")),
-    *("".join(DICE.choices(pieces, k=100_000))[:1_000_000] for pieces in (PREFIXES, NAMED, [*SHAPES, *PREFIXES, *NAMED])),
+    *(
+        "".join(DICE.choices(signs, k=1_000_000))
+        for signs in (string.printable, "0123456789 -.()+", "a@.:/", "=\"'\\ key")
+    ),
+    *(
+        "".join(DICE.choices(signs, k=1_000_000))
+        for signs in ("[]:secretpii-a", "\u0301\u0323\u0327a", "password=\"'\\ 1")
+    ),
+    *(
+        "".join(DICE.choices(pieces, k=100_000))[:1_000_000]
+        for pieces in (PREFIXES, NAMED, [*SHAPES, *PREFIXES, *NAMED])
+    ),
     '{"password":' * 40_000 + "}" * 500_000,
     "-----BEGIN PRIVATE KEY-----" + "A" * 1_000_000,
-    "".join(f"password={slashes}{quote}a " for slashes in ("\\\\\\", "\\\\", "\\", "") for quote in "\"'`") + "\\x" * 500_000,
+    "".join(f"password={slashes}{quote}a " for slashes in ("\\\\\\", "\\\\", "\\", "") for quote in "\"'`")
+    + "\\x" * 500_000,
 ]
 
 

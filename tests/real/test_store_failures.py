@@ -24,7 +24,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
-    if mount is None or subprocess.run([mount, "-t", "tmpfs", "-o", "size=8m", "scalepan", folder], check=False).returncode:
+    if (
+        mount is None
+        or subprocess.run([mount, "-t", "tmpfs", "-o", "size=8m", "scalepan", folder], check=False).returncode
+    ):
         pytest.skip("a small disk cannot be mounted here")
     (folder / "ballast").write_bytes(bytes(BALLAST))
     yield folder
@@ -87,7 +90,7 @@ def test_a_store_on_a_full_disk_can_be_opened_and_read(disk: Path) -> None:
 
 def test_a_log_that_does_not_fit_into_the_file_breaks_nothing(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # DuckDB gives up the whole database when moving the log runs out of disk. Try it although there is no room.
-    monkeypatch.setattr(writer, "LONGEST_LOG", 4_000_000)
+    monkeypatch.setattr(writer, "LONGEST_LOG", 1_500_000)
     monkeypatch.setattr(writer, "ROOM", 0)
     path = disk / "notes.duckdb"
     broken: list[int] = []
@@ -186,5 +189,7 @@ def test_an_owner_of_another_version_is_one_line_that_names_both(tmp_path: Path)
             f"{VERSION}; use the same version of Scalepan for both"
         )
         owner.stdin.close()
-    with pytest.raises(StoreError, match=f"is of version {VERSION + 1}, and this Scalepan knows {VERSION}: upgrade Scalepan"):
+    with pytest.raises(
+        StoreError, match=f"is of version {VERSION + 1}, and this Scalepan knows {VERSION}: upgrade Scalepan"
+    ):
         Store(path).sql("SELECT 1")

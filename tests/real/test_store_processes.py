@@ -188,7 +188,9 @@ def test_many_threads_reach_another_process_and_leave_no_connection_open(tmp_pat
 
 def test_an_owner_that_hangs_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
-    code = f"from scalepan.store import Store; Store({str(path)!r}).sql('SELECT 1'); print('ready', flush=True); input()"
+    code = (
+        f"from scalepan.store import Store; Store({str(path)!r}).sql('SELECT 1'); print('ready', flush=True); input()"
+    )
     owner = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert owner.stdout is not None
     assert owner.stdout.readline() == b"ready\n"

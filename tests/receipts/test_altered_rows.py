@@ -285,4 +285,6 @@ def test_a_vote_names_a_context_of_its_own_project(harbor: Harbor) -> None:
         assert memory.store.sql("SELECT count(*) FROM feedbacks") == [[2]]
     harbor.alter("UPDATE active_contexts SET expires_at = TIMESTAMP '2001-01-01'")
     with Memory(harbor.path, policy=WORDLESS, session="s2") as memory:
-        assert memory.vote(harbor.voted, "helpful", context=harbor.pair).id
+        with pytest.raises(NotFoundError, match=r"expired at 2001-01-01T00:00:00\+00:00; vote without naming it"):
+            memory.vote(harbor.voted, "helpful", context=harbor.pair)
+        assert memory.vote(harbor.voted, "helpful").id

@@ -121,7 +121,9 @@ def test_an_input_that_changes_nothing_is_found_by_its_mark(shop: Shop) -> None:
 
 
 def test_an_input_that_is_gone_or_nonsense_is_changed_and_says_why_nothing_comes_out(shop: Shop) -> None:
-    shop.alter("UPDATE scores SET inputs = json_merge_patch(inputs, '{\"s_text\": \"many\"}') WHERE name = 'score_final'")
+    shop.alter(
+        "UPDATE scores SET inputs = json_merge_patch(inputs, '{\"s_text\": \"many\"}') WHERE name = 'score_final'"
+    )
     (number, *_) = shop.explain(shop.context).numbers
     assert (number.status, number.recomputed) == ("changed", None)
     assert number.reason
@@ -298,10 +300,16 @@ def test_an_older_store_is_brought_up_and_its_numbers_keep_their_tenant(tmp_path
             old.execute(script)
         old.execute("INSERT INTO meta VALUES ('version', '2')")
         old.execute(
-            "INSERT INTO scores VALUES ('scr_1', now(), 'confidence', 0.733, '{\"source_count\": 2}', 'v', NULL, 'null')"
+            "INSERT INTO scores VALUES "
+            "('scr_1', now(), 'confidence', 0.733, '{\"source_count\": 2}', 'v', NULL, 'null')"
         )
-        old.execute("INSERT INTO decisions VALUES ('dec_1', now(), 'acme', 'scr_1', 'notify', '{\"confidence\": 0.733}')")
-        old.execute("INSERT INTO active_contexts VALUES ('ac_1', 'acme', 'default', NULL, '', now(), now(), 'v', '{}')")
+        old.execute(
+            "INSERT INTO decisions VALUES ('dec_1', now(), 'acme', 'scr_1', 'notify', '{\"confidence\": 0.733}')"
+        )
+        old.execute(
+            "INSERT INTO active_contexts VALUES "
+            "('ac_1', 'acme', 'default', NULL, '', now(), now() + INTERVAL 1 DAY, 'v', '{}')"
+        )
         old.execute(
             "INSERT INTO claims (id, tenant, project, scope, boundary_class, utility, utility_at, confidence) "
             "VALUES ('clm_1', 'acme', 'default', 'project', 'internal', 0.1, now(), 0.55)"

@@ -150,7 +150,7 @@ def test_a_trace(store: Store, types: list[str], confidence: float, success: boo
     outcome = {"result_summary": "", "confidence": confidence}
     trace = ReasoningTrace.from_dict({**TRACE, "steps": steps, "metadata": metadata, "outcome": outcome})
     policy = load_policy(overrides={"value": {"gates": {"code": 0.3}}})
-    score = TraceValuer(policy).peek(trace)
+    score = TraceValuer(policy, embedder=None).peek(trace)
     (id_,) = keep(store, [value_receipt(trace, score, policy)])
     assert_equal(Memory(store), id_)
 

@@ -72,7 +72,7 @@ def looking_everywhere(text: str) -> tuple[Finding, ...]:
             f"\n[secret:password][secret:aws-key]%\n{LINES}",
         ),
         # an option at the very start
-        ("-key %ABC_AKIA" + "A" * 16 + "%", "-key [secret:password][secret:aws-key]%"),
+        ("-pass %ABC_AKIA" + "A" * 16 + "%", "-pass [secret:password][secret:aws-key]%"),
     ],
 )
 def test_it_is_found_in_the_first_redaction(text: str, clean: str) -> None:
@@ -167,7 +167,7 @@ def test_the_same_is_found_as_by_looking_everywhere(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "as ann@example.com\n" + "".join(f"password hunter{n}\n" for n in range(12)) + "a long report",
+        "as ann@example.com\n" + "".join(f"password swordfish{n:c}\n" for n in range(97, 109)) + "a long report",
         ("password>" + "a1" * 40) * 12 + ",8.8.8.8 and a long report",
     ],
 )
@@ -196,7 +196,9 @@ def test_a_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) ->
     st.lists(
         st.one_of(
             st.sampled_from(PIECES),
-            st.sampled_from([LINES, *ROWS, "1234 " * LONG, "03-1234-567 " * LONG, "z" * LONG + "\n", "key=value1x\n" * LONG]),
+            st.sampled_from(
+                [LINES, *ROWS, "1234 " * LONG, "03-1234-567 " * LONG, "z" * LONG + "\n", "key=value1x\n" * LONG]
+            ),
         ),
         max_size=8,
     ).map("".join)
@@ -218,10 +220,10 @@ def test_looking_at_the_ends_of_what_is_long_misses_nothing(text: str) -> None:
         (f'aws "{SECRET}"', 'aws "[secret:aws-secret-key]"'),
         ("aws [pii:email] secret_key=abcd1234abcd", "aws [pii:email] secret_key=[secret:api-key]"),
         ("aws secret_key=abcd1234abcd", "aws secret_key=[secret:aws-secret-key]"),
-        ("password a1b2c3d4[pii:email]abcdefghijklmnop", "password a1b2c3d4[pii:email]abcdefghijklmnop"),
+        ("password abcd-[pii:email]abcdefghijklmnop", "password abcd-[pii:email]abcdefghijklmnop"),
         ("password a1b2c3d4abcdefghijklmnop", "password [secret:password]"),
         ("<password>hunter2[pii:email]</password>", "<password>hunter2[pii:email]</password>"),
-        ("login ann[pii:email] password hunter2", "login ann[pii:email] password hunter2"),
+        ("login ann[pii:email] password swordfish", "login ann[pii:email] password swordfish"),
         (":_authToken=abc[pii:email]defghijklmn", ":_authToken=abc[pii:email]defghijklmn"),
     ],
 )
@@ -231,6 +233,12 @@ def test_a_rule_may_see_a_mark_but_not_past_it(text: str, clean: str) -> None:
 
 @given(*(st.lists(st.sampled_from(ALONE), max_size=8).map("".join) for _ in range(3)))
 def test_no_rule_sees_past_a_mark(before: str, between: str, behind: str) -> None:
+    """What was found on one side and stands on the other too is cut there as well, but not by a rule."""
+    with patch.object(redactor_module, "repeats", lambda text, values: ()):
+        compare_parts(before, between, behind)
+
+
+def compare_parts(before: str, between: str, behind: str) -> None:
     mark = "[pii:email]"
     alone = redact(f"{mark}{between}{mark}").text
     assert redact(f"{before}{mark}{between}{mark}{behind}").text == (

@@ -19,7 +19,7 @@ import pytest
 import scalepan.redact
 from scalepan.redact import Redactor
 from scalepan.redact.assignments import _inside
-from scalepan.redact.names import _WORDS
+from scalepan.redact.names import KINDS
 from scalepan.redact.numbers import _signs
 from scalepan.redact.providers import _TOKENS
 
@@ -135,7 +135,7 @@ SHAPES = [
     # marks
     *("[secret:", "[secret:a]", "[secret:a]x", "[pii:email]a@b.co", "password=[secret:a]", "[secret:a]\u0301"),
 ]
-NAMED = [word + sign for word in _WORDS for sign in ("=", ' = "')]
+NAMED = [word + sign for word in KINDS for sign in ("=", ' = "')]
 
 
 def filled(piece: str, size: int) -> str:

@@ -153,7 +153,9 @@ def test_no_surrogate_pair_and_no_grapheme_is_taken_apart(text: str, redactor: R
     for found in redactor.findings(text):
         for at in (found.start, found.end):
             assert at in edges
-            assert not (0 < at < len(text) and "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff")
+            assert not (
+                0 < at < len(text) and "\ud800" <= text[at - 1] <= "\udbff" and "\udc00" <= text[at] <= "\udfff"
+            )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +200,9 @@ def test_places_of_the_view_lead_back_to_the_same_letters(text: str) -> None:
 
 
 @some_texts
-@given(st.sampled_from([pair for pair in TOKENS if pair[0] != "private-key"]), st.text(max_size=20), st.text(max_size=20))
+@given(
+    st.sampled_from([pair for pair in TOKENS if pair[0] != "private-key"]), st.text(max_size=20), st.text(max_size=20)
+)
 def test_a_token_between_spaces_is_always_found(pair: tuple[str, str], before: str, behind: str) -> None:
     done = Redactor().redact(f"{before} {pair[1]} {behind}")
     assert pair[1] not in done.text

@@ -1,6 +1,7 @@
 """Streams: lines go out as they come in, keys stay together, memory has a limit, bytes come through."""
 
 import io
+import json
 from typing import BinaryIO
 
 import pytest
@@ -50,6 +51,7 @@ def test_a_key_that_never_ends_is_let_go() -> None:
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
     """What is held back, made small, so that a line too long for it is quickly made."""
     monkeypatch.setattr(stream, "LIMIT", 10_000)
+    monkeypatch.setattr(stream, "WHOLE", 0)
     return 10_000
 
 
@@ -78,3 +80,28 @@ def test_places_are_lines_and_columns_of_the_input() -> None:
         for finding, line, column in passage.found()
     ]
     assert found == [("email", 2, 3), ("email", 3, 3), ("ip-address", 3, 19)]
+
+
+def test_what_was_found_is_cut_in_all_that_follows() -> None:
+    assert outputs(Drip(b"password=hunter2\n", b"again hunter2\n")) == [
+        "password=[secret:password]\n",
+        "again [secret:password]\n",
+    ]
+
+
+def test_a_file_is_read_as_a_whole() -> None:
+    data = b"first hunter2\n" + b"x y z\n" * 60_000 + b"password=hunter2\n"
+    (out,) = outputs(io.BytesIO(data))
+    assert out.startswith("first [secret:password]\n")
+
+
+@pytest.mark.parametrize("size", [3, 20, 1000])
+def test_json_that_spans_lines_stays_json_from_a_pipe_too(size: int) -> None:
+    text = json.dumps({"a": [1, 2], "password": 12345678, "b": {"token": None}}, indent=2).encode()
+    out = "".join(outputs(Drip(*[text[at : at + size] for at in range(0, len(text), size)])))
+    assert json.loads(out) == {"a": [1, 2], "password": "[secret:password]", "b": {"token": None}}
+
+
+def test_lines_of_json_go_out_as_they_come() -> None:
+    lines = [b'{"pin": 4821}\n', b'{"x": 1}\n']
+    assert outputs(Drip(*lines)) == ['{"pin": "[secret:password]"}\n', '{"x": 1}\n']

@@ -9,7 +9,7 @@ from scalepan.errors import NotFoundError
 from scalepan.serve import requests
 from scalepan.serve.answers import Explained
 from scalepan.serve.desk import Desk, Settings
-from scalepan.serve.envelope import Caller
+from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.tools import checked, tool
 
 ASKED = Caller("request-1", "trace-1", "a client")
@@ -25,7 +25,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def decision(path: Path) -> str:
     desk = Desk(Settings(store=path))
-    id_ = desk.open_decision(checked(tool("decide"), {"action": "go \x1b[31m on", "factors": SURE})).id
+    id_ = desk.open_decision(checked(tool("decide"), {"action": "go \x1b[31m on", "factors": SURE}), caller()).id
     desk.close()
     return id_
 

@@ -153,7 +153,9 @@ def test_many_confidences_are_the_same_as_each_alone(desk: Desk, factors: list[r
             assert found == desk.confidence_score(request, who)
 
 
-BITS = st.sampled_from([b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b"9" * 400, b"\\u0000", b'"', b",", b"\xff"])
+BITS = st.sampled_from(
+    [b"null", b"[]", b"{}", b'"\\ud800"', b"1e999", b"-1", b"9" * 400, b"\\u0000", b'"', b",", b"\xff"]
+)
 
 
 @settings(max_examples=300)

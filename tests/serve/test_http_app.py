@@ -108,13 +108,17 @@ def raising(error: Exception) -> Callable[..., Any]:
         (errors.StoreError("/var/lib/k/no"), 500, "INTERNAL"),
     ],
 )
-def test_each_error_has_its_status(post: Callable[..., httpx2.Response], error: Exception, status: int, code: str) -> None:
+def test_each_error_has_its_status(
+    post: Callable[..., httpx2.Response], error: Exception, status: int, code: str
+) -> None:
     answer = post(raising(error))
     assert (answer.status_code, answer.json()["error"]) == (status, {"code": code, "message": "no"})
     assert answer.json()["request_id"] == answer.headers["x-request-id"]
 
 
-def test_what_breaks_inside_stays_inside(post: Callable[..., httpx2.Response], caplog: pytest.LogCaptureFixture) -> None:
+def test_what_breaks_inside_stays_inside(
+    post: Callable[..., httpx2.Response], caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.ERROR):
         answer = post(raising(ZeroDivisionError("inner words")))
     assert (answer.status_code, answer.json()["error"]["code"]) == (500, "INTERNAL")

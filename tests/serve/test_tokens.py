@@ -77,7 +77,7 @@ def test_the_store_keeps_neither_token_nor_secret(store: Store) -> None:
     kept = str(store.sql("SELECT * FROM tokens")) + str(store.sql("SELECT * FROM events"))
     kept += str(store.sql("SELECT * FROM requests"))
     assert made.token.id in kept
-    assert made.value.rpartition("_")[2] not in kept
+    assert made.value.split("_", 2)[2] not in kept
     assert store.sql("SELECT payload FROM events WHERE topic = 'token'") == [
         [f'{{"token":"{made.token.id}","change":"created"}}']
     ]
@@ -113,7 +113,6 @@ def test_what_the_classes_shut_is_shut_to_every_operation(store: Store) -> None:
     ]
     denied: list[Callable[[], Any]] = [
         lambda: public.add("Anything", boundary_class="internal"),
-        lambda: public.add("Salaries are paid on the 25th", boundary_class="public"),
         lambda: public.update(open_, boundary_class="internal"),
         lambda: list(public.export()),
         public.stats,
@@ -127,6 +126,8 @@ def test_what_the_classes_shut_is_shut_to_every_operation(store: Store) -> None:
         with pytest.raises(BoundaryError, match="token"):
             work()
     assert whole.get(id_).utility == 0
+    # That somebody has said it already is not for this token to know: see tests/memory/test_hidden.py.
+    assert public.add("Salaries are paid on the 25th", boundary_class="public") != id_
 
 
 @pytest.mark.parametrize("classes", [(), ("pii", "secret")])

@@ -66,7 +66,6 @@ def test_factors_that_say_nothing_are_no_evidence(name: str, factors: dict[str, 
 
 
 def test_the_copies_are_true() -> None:
-    assert get_args(requests.Kind) == model.KINDS
     assert get_args(requests.Signal) == model.SIGNALS
     assert get_args(requests.EntityType) == get_args(model.EntityType)
     factors = dict(zip(requests.Factors.__struct_fields__, requests.Factors.__struct_defaults__, strict=True))
@@ -74,7 +73,9 @@ def test_the_copies_are_true() -> None:
 
 
 def test_the_table_loads_nothing_heavy() -> None:
-    assert loaded_by("import scalepan.serve.tools, scalepan.serve.command").isdisjoint({"numpy", "duckdb", "mcp", "pydantic"})
+    assert loaded_by("import scalepan.serve.tools, scalepan.serve.command").isdisjoint(
+        {"numpy", "duckdb", "mcp", "pydantic"}
+    )
     assert loaded_by("import scalepan").isdisjoint({"mcp", "mcp_types", "pydantic", "anyio"})
 
 

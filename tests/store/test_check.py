@@ -25,7 +25,9 @@ def problems(path: Path) -> list[str]:
 
 def test_a_sound_store(path: Path) -> None:
     with Store(path) as store:
-        assert store.call("store.check", Nothing()).rows == 3  # the event, its request, the version
+        assert (
+            store.call("store.check", Nothing()).rows == 6
+        )  # the event, its request, the version, the generation with its id and epoch
     assert problems(path) == []
 
 
@@ -47,6 +49,8 @@ def test_what_is_wrong_is_named(path: Path, change: str, expected: list[str]) ->
 
 def test_a_request_that_was_applied_twice_is_named(path: Path) -> None:
     with duckdb.connect(str(path)) as connection:  # without the key that forbids it
-        connection.execute("CREATE TABLE copy AS FROM requests; DROP TABLE requests; ALTER TABLE copy RENAME TO requests")
+        connection.execute(
+            "CREATE TABLE copy AS FROM requests; DROP TABLE requests; ALTER TABLE copy RENAME TO requests"
+        )
         connection.execute("INSERT INTO requests FROM requests; UPDATE requests SET id = 'r1'")
     assert problems(path) == ["requests: id 'r1' is there more than once"]

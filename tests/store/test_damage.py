@@ -1,6 +1,7 @@
 """Damaged files: one clear line that names the file, and nothing is touched, so that a repair can still be tried."""
 
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -50,6 +51,13 @@ def over(data: bytes, at: int, what: bytes) -> bytes:
     return data[:at] + what + data[at + len(what) :]
 
 
+def catalog(file: bytes) -> int:
+    """Where the block that describes the tables begins, by the newer of the two headers."""
+    headers = [struct.unpack_from("<QQQ", file, at) for at in (4096, 8192)]
+    pointer: int = max(headers, key=lambda header: int(header[1]))[2]
+    return 12288 + (pointer & (1 << 56) - 1) * 262144
+
+
 def test_a_sound_file_and_log_are_whole(path: Path, sound: tuple[bytes, bytes]) -> None:
     put(path, *sound)
     with Store(path) as store:
@@ -59,7 +67,7 @@ def test_a_sound_file_and_log_are_whole(path: Path, sound: tuple[bytes, bytes]) 
 DAMAGES: dict[str, tuple[Callable[[bytes, bytes], tuple[bytes, bytes]], str]] = {
     "header": (lambda file, log: (over(file, 0, bytes(100)), log), "not a valid DuckDB database file"),
     "both headers": (lambda file, log: (over(file, 4096, b"\xff" * 8192), log), "Corrupt database file"),
-    "first block": (lambda file, log: (over(file, 12288 + 64, os.urandom(4096)), log), "Corrupt database file"),
+    "catalog": (lambda file, log: (over(file, catalog(file) + 64, os.urandom(4096)), log), "Corrupt database file"),
     "cut in the header": (lambda file, log: (file[:5000], log), "Could not read enough bytes"),
     "cut in half": (lambda file, log: (file[: len(file) // 2], log), "Could not read enough bytes"),
     "empty": (lambda file, log: (b"", log), "not a valid DuckDB database file"),

@@ -17,7 +17,9 @@ def test_inside_a_running_event_loop(tmp_path: Path) -> None:
     async def notebook() -> list[list[int]]:
         with Store(tmp_path / "notes.duckdb") as store:
             store.call("store.add_event", AddEvent("ingest"))
-            await asyncio.gather(*(asyncio.to_thread(store.call, "store.add_event", AddEvent("ingest")) for _ in range(10)))
+            await asyncio.gather(
+                *(asyncio.to_thread(store.call, "store.add_event", AddEvent("ingest")) for _ in range(10))
+            )
             return await asyncio.to_thread(store.sql, COUNT)
 
     assert asyncio.run(notebook()) == [[11]]

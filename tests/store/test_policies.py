@@ -1,10 +1,11 @@
 """Policies in the store: checked, versioned, with a history, each change an event."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from scalepan.errors import PolicyError
+from scalepan.errors import ConflictError, PolicyError
 from scalepan.policy import load_policy
 from scalepan.store import Store
 from scalepan.store.policies import PolicySet, SetPolicy, WhosePolicy, as_layers
@@ -75,4 +76,25 @@ def test_what_is_no_policy_is_refused_and_not_kept(store: Store, yaml: str, erro
     with pytest.raises(PolicyError, match=error):
         put(store, yaml)
     assert store.sql("SELECT (SELECT count(*) FROM policies), (SELECT count(*) FROM events)") == [[0, 0]]
+    store.close()
+
+
+def test_a_clock_that_goes_back_brings_no_old_policy_back(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(store, "value: {gate: 0.1}")
+    monkeypatch.setattr("scalepan.store.policies.utc_now", lambda: datetime(2001, 1, 1))
+    put(store, "value: {gate: 0.2}")
+    assert gate(store, "acme") == 0.2
+    assert store.call("store.policy_history", WhosePolicy("acme")).changes[0].yaml == "value: {gate: 0.2}"
+    store.close()
+
+
+def test_a_policy_made_from_one_that_was_replaced_meanwhile_is_refused(store: Store) -> None:
+    first = put(store, "value: {gate: 0.1}")
+    put(store, "value: {gate: 0.2}")
+    for replaces in (first.id, ""):
+        with pytest.raises(ConflictError, match="the policy of tenant acme was changed meanwhile; read it again"):
+            store.call("store.set_policy", SetPolicy("value: {gate: 0.3}", "acme", None, "ann", replaces))
+    assert gate(store, "acme") == 0.2
+    store.call("store.set_policy", SetPolicy("value: {gate: 0.4}", "other", None, "ann", ""))
+    assert gate(store, "other") == 0.4
     store.close()

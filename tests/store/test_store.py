@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from scalepan.errors import StoreError
+from scalepan.repeat import same_request
 from scalepan.store import Here, Store, find_store, writes
 from scalepan.store.paths import socket_path
 from scalepan.store.schema import VERSION, backup_path
@@ -173,7 +174,9 @@ def test_a_file_of_a_newer_version_is_refused_in_one_line(path: Path) -> None:
     connection = _closed_and_open(path)
     connection.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     connection.close()
-    with pytest.raises(StoreError, match=f"is of version 99, and this Scalepan knows {VERSION}: upgrade Scalepan to use it"):
+    with pytest.raises(
+        StoreError, match=f"is of version 99, and this Scalepan knows {VERSION}: upgrade Scalepan to use it"
+    ):
         Store(path).sql("SELECT 1")
 
 
@@ -279,3 +282,17 @@ def test_which_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_operation_is_named(path: Path) -> None:
     with Store(path) as store, pytest.raises(StoreError, match=r"no operation 'store.ad_event'; did you mean"):
         store.call("store.ad_event", Nothing())
+
+
+def test_a_call_that_is_repeated_as_a_request_is_that_call_and_no_other(tmp_path: Path) -> None:
+    """A second call must not be answered as the first was: then it would never be applied."""
+    with Store(tmp_path / "notes.duckdb") as store:
+        ids = []
+        for topic in ("first", "second"):
+            store.call("store.add_event", AddEvent(topic))
+            ids.append(store.sql("SELECT id FROM requests WHERE operation = 'store.add_event' ORDER BY ts DESC")[0][0])
+        assert "#" not in "".join(ids)
+        for id_, topic in zip(ids, ("first", "second"), strict=True):
+            with same_request(id_):
+                store.call("store.add_event", AddEvent(topic))
+        assert store.sql("SELECT topic FROM events ORDER BY topic") == [["first"], ["second"]]

@@ -106,7 +106,8 @@ FIVE_TOOLS = (None, "reader", None, "analyser", None)  # both examples of the sp
 
 def value(trace: Trace | ReasoningTrace, **overrides: Any) -> Score:
     """The value without an embedder, checked against the law."""
-    score = TraceValuer(load_policy(overrides={"value": overrides}) if overrides else None).evaluate_value(trace)
+    policy = load_policy(overrides={"value": overrides}) if overrides else None
+    score = TraceValuer(policy, embedder=None).evaluate_value(trace)
     assert_law(score)
     return score
 

@@ -46,7 +46,7 @@ def test_a_line_too_long_to_be_a_trace_is_one_bad_row(monkeypatch: pytest.Monkey
 
 def test_rows_keep_their_order_around_bad_ones() -> None:
     data = lines(trace_dict(id="kp:trace:a"), b"?", trace_dict(id="kp:trace:b"), b"?", b"?")
-    rows = list(value_stream(io.BytesIO(data), "t.jsonl", TraceValuer()))
+    rows = list(value_stream(io.BytesIO(data), "t.jsonl", TraceValuer(embedder=None)))
     assert [row.trace.id if isinstance(row, Valued) else row.line for row in rows] == [
         "kp:trace:a",
         2,
@@ -57,7 +57,9 @@ def test_rows_keep_their_order_around_bad_ones() -> None:
 
 
 def test_strict_stops_at_the_first_bad_row() -> None:
-    rows = value_stream(io.BytesIO(lines(trace_dict(), b"?", trace_dict())), "t.jsonl", TraceValuer(), strict=True)
+    rows = value_stream(
+        io.BytesIO(lines(trace_dict(), b"?", trace_dict())), "t.jsonl", TraceValuer(embedder=None), strict=True
+    )
     next(rows)
     with pytest.raises(InputError, match=r"t\.jsonl:2: is not JSON"):
         next(rows)
@@ -65,7 +67,7 @@ def test_strict_stops_at_the_first_bad_row() -> None:
 
 def test_a_summary_counts_all_and_keeps_the_best() -> None:
     summary = Summary()
-    valuer = TraceValuer()
+    valuer = TraceValuer(embedder=None)
     many = [trace_dict(confidence=i / 200, id=f"kp:trace:{i}") for i in range(200)]
     for row in value_stream(io.BytesIO(lines(*many, b"?")), "t.jsonl", valuer):
         summary.add(row)

@@ -11,7 +11,7 @@ from tests.trace.traces import trace
 
 
 def test_from_the_gate_on_a_trace_is_shared() -> None:
-    score = TraceValuer().peek(trace())
+    score = TraceValuer(embedder=None).peek(trace())
     at = TraceValuer(load_policy(overrides={"value": {"gate": score.value}})).peek(trace())
     above = TraceValuer(load_policy(overrides={"value": {"gate": float(score) + 1e-9}})).peek(trace())
     assert at.details.gate.verdict == "share"
@@ -27,7 +27,9 @@ def test_a_domain_has_its_own_gate_by_its_name_or_its_alias() -> None:
 def test_the_gate_says_which_part_would_have_to_rise_by_how_much() -> None:
     # C = 3/4 x .5 + 3/20 x .2 = .405, N = .5, D = min(1, 2/3 x 3) = 1, O = .8
     # value = .405 x .25 + .5 x .35 + 1 x .15 + .8 x .25 = .62625; lacking .12375
-    score = TraceValuer().peek(trace(("thought", "tool_call", "tool_call", "observation")[:4], ("a", "b"), confidence=0.8))
+    score = TraceValuer(embedder=None).peek(
+        trace(("thought", "tool_call", "tool_call", "observation")[:4], ("a", "b"), confidence=0.8)
+    )
     # four steps: C = .375 + .04 = .415, value = .62875; lacking .12125
     gate = score.details.gate
     assert gate.short_by == pytest.approx(0.12125)
@@ -40,7 +42,7 @@ def test_the_gate_says_which_part_would_have_to_rise_by_how_much() -> None:
 
 
 def test_a_single_thought_cannot_be_lifted_by_any_part() -> None:
-    gate = TraceValuer().peek(trace(("thought",), ())).details.gate
+    gate = TraceValuer(embedder=None).peek(trace(("thought",), ())).details.gate
     assert gate.would_pass == ()
     assert str(gate) == "keep (0.650 below 0.75): no single part can lift it that far"
 

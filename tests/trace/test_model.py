@@ -109,7 +109,9 @@ def test_reading_does_not_change_what_was_given() -> None:
     assert data == before
 
 
-@pytest.mark.parametrize("context", ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"])
+@pytest.mark.parametrize(
+    "context", ["https://openknowledgepulse.org/schema/v1", "https://knowledgepulse.dev/schema/v1"]
+)
 def test_both_context_addresses_of_the_spec_are_accepted(context: str) -> None:
     assert ReasoningTrace.from_dict(changed("@context", context)).context == context
 

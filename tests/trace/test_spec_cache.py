@@ -84,6 +84,21 @@ def test_an_entry_expires_at_its_ttl(age_s: float, there: bool) -> None:
     assert cache.size == (1 if there else 0)
 
 
+def test_the_size_does_not_count_what_has_expired() -> None:
+    """Contract value-2.md, TTL: an expired entry is not there, before it is evicted too."""
+    now = [1_000_000.0]
+    cache = VectorCache(max_elements=3, dimensions=2, ttl_ms=1000, clock=lambda: now[0])
+    sizes = []
+    for _ in range(5):
+        cache.add(vector(1, 0))
+        now[0] += 0.4
+        sizes.append(cache.size)
+    assert sizes == [1, 2, 2, 2, 2]  # ages .4, .8 and, expired, 1.2 seconds
+    assert cache.evict_expired() == 1  # looking at the size took nothing away
+    now[0] += 1.0
+    assert (cache.size, cache.evict_expired(), cache.size) == (0, 2, 0)
+
+
 def test_only_the_expired_go() -> None:
     now = [1_000_000.0]
     cache = VectorCache(dimensions=2, ttl_ms=1000, clock=lambda: now[0])

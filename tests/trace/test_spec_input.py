@@ -49,7 +49,9 @@ def test_an_unknown_step_type_is_an_input_error(bad: Any) -> None:
         value(trace_of(["thought", bad]))
 
 
-def of_another_tool(confidence: float | None, success: bool | None, types: Sequence[str] = FIVE_STEPS) -> ReasoningTrace:
+def of_another_tool(
+    confidence: float | None, success: bool | None, types: Sequence[str] = FIVE_STEPS
+) -> ReasoningTrace:
     """As a reader makes it from a log that does not state everything."""
     return ReasoningTrace(
         context="https://openknowledgepulse.org/schema/v1",

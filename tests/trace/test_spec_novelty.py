@@ -113,7 +113,9 @@ def test_evaluate_many_remembers_as_single_calls_do() -> None:
 
 def test_the_scoring_cache_honours_the_ttl_of_the_policy() -> None:
     table = Table(east=EAST, north=NORTH)
-    valuer = TraceValuer(load_policy(overrides={"value": {"budget_ms": None, "novelty": {"ttl_ms": 300}}}), embedder=table)
+    valuer = TraceValuer(
+        load_policy(overrides={"value": {"budget_ms": None, "novelty": {"ttl_ms": 300}}}), embedder=table
+    )
     valuer.evaluate_value(facing("east"))
     assert novelty(valuer.evaluate_value(facing("east"))) == (0.0, "measured")
     time.sleep(0.4)
@@ -181,6 +183,8 @@ def test_a_batch_has_no_budget() -> None:
             time.sleep(0.05)
             return super().encode(texts)
 
-    valuer = TraceValuer(load_policy(overrides={"value": {"budget_ms": 1}}), VectorCache(dimensions=3), Steady(east=EAST))
+    valuer = TraceValuer(
+        load_policy(overrides={"value": {"budget_ms": 1}}), VectorCache(dimensions=3), Steady(east=EAST)
+    )
     scores = list(valuer.evaluate_many([facing("east"), facing("east")]))
     assert [novelty(score) for score in scores] == [(0.5, "default"), (0.0, "measured")]

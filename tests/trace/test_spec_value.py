@@ -117,7 +117,9 @@ def test_weights_must_sum_to_1() -> None:
         load_policy(
             overrides={
                 "value": {
-                    "profiles": {"law": {"complexity": 0.5, "novelty": 0.5, "tool_diversity": 0.5, "outcome_confidence": 0.5}}
+                    "profiles": {
+                        "law": {"complexity": 0.5, "novelty": 0.5, "tool_diversity": 0.5, "outcome_confidence": 0.5}
+                    }
                 }
             }
         )
@@ -219,7 +221,7 @@ def test_without_an_embedder_the_sum_has_a_fixed_middle() -> None:
 
 
 def test_a_grid_of_traces_equals_the_spec_to_the_last_bit() -> None:
-    valuer = TraceValuer()
+    valuer = TraceValuer(embedder=None)
     shapes = [
         [kind for kind, times in zip(TYPES, counts, strict=True) for _ in range(times)]
         for counts in product((0, 1, 3, 8), (0, 2, 5), (0, 1, 13), (0, 1, 2, 3))

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -216,3 +217,53 @@ def test_a_score_carries_the_version_of_its_section_only() -> None:
     assert valuer(gate=0.5).peek(trace()).policy != plain
     other_section = TraceValuer(load_policy(overrides={"embed": {"batch_size": 7}}))
     assert other_section.peek(trace()).policy == plain
+
+
+class Counting:
+    """What `find_encoder` would find, and how often it was looked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, settings: Any) -> Any:
+        self.asked.append(settings.model)
+        return Letters()
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    counting = Counting()
+    monkeypatch.setattr("scalepan.trace.value.shared_encoder", counting)
+    return counting
+
+
+def test_a_valuer_uses_the_encoder_that_the_policy_in_force_names(
+    found: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DESIGN, part 4: every constructor without a policy loads the policy in force, as the commands do."""
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "minilm")
+    monkeypatch.setenv("SCALEPAN_VALUE__GATE", "0.123")
+    tried = TraceValuer()
+    tried.evaluate_value(trace())
+    score = tried.peek(trace())
+    assert found.asked == ["minilm"]
+    assert score.part("novelty").source == "measured"
+    assert score.details.gate.threshold == 0.123
+
+
+@pytest.mark.parametrize("embedder", ["minilm", "org/model", "/a/folder"])
+def test_a_model_may_be_named(found: Counting, embedder: str) -> None:
+    TraceValuer(embedder=embedder)
+    assert found.asked == [embedder]
+
+
+def test_no_encoder_is_none(found: Counting) -> None:
+    assert TraceValuer(embedder=None).peek(trace()).part("novelty").note == "no encoder"
+    assert found.asked == []
+
+
+def test_a_policy_may_be_a_file_or_a_few_keys(tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text("value: {gate: 0.25}\n")
+    for given in (file, str(file), {"value": {"gate": 0.25}}):
+        assert TraceValuer(given, embedder=None).peek(trace()).details.gate.threshold == 0.25

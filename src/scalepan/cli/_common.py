@@ -1,5 +1,6 @@
 """What several commands share: options, consoles, open files."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,8 +42,8 @@ def console() -> "Console":
 
     # Brackets and colons in the data are data, not markup.
     drawn = Console(highlight=False, markup=False, emoji=False)
-    if not drawn.is_terminal:
-        # In a pipe or a file there is no edge to fold at; rich would assume 80 columns.
+    if not drawn.is_terminal and not os.environ.get("COLUMNS"):
+        # In a pipe or a file there is no edge to fold at, unless one is named; rich would assume 80 columns.
         drawn.width = PIPE_WIDTH
     return drawn
 

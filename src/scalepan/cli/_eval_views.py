@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import msgspec
 from rich.text import Text
 
 from scalepan.draw.terminal import score_table, table, value_style
-from scalepan.errors import printable
-from scalepan.evals import Case, CaseResult, Diagnosis, Evidence, Output
-from scalepan.evals.diagnose import grouped, page_diff
+from scalepan.errors import counted, printable, shorten
+from scalepan.evals import Case, CaseResult, Diagnosis, Evidence, Operation, Output
+from scalepan.evals.diagnose import grouped, page_diff, said
+from scalepan.evals.scorers import operation_accuracy
 from scalepan.evals.summary import RunSummary
 
 SHOWN_CASES = 3
+SHOWN_CHARACTERS = 500
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -20,7 +23,7 @@ def summary_view(summary: RunSummary) -> list[Any]:
         table(
             ["scorer", "mean", "passed", "too low", "failed", "not applicable"],
             [
-                [name, *_mean(s.mean), str(s.passed), _count(s.low), _count(s.failed), str(s.not_applicable)]
+                [printable(name), *_mean(s.mean), str(s.passed), _count(s.low), _count(s.failed), str(s.not_applicable)]
                 for name, s in summary.scorers.items()
             ],
             right=["mean", "passed", "too low", "failed", "not applicable"],
@@ -42,7 +45,7 @@ def summary_view(summary: RunSummary) -> list[Any]:
         lines += [Text(f"points to: {', '.join(modes)}", "dim"), ""]
     for case_id, faults in list(summary.golden_faults.items())[:SHOWN_CASES]:
         lines.append(Text(f"golden case {printable(case_id)} may be at fault: {printable(faults[0])}", "yellow"))
-    verdict = f"{summary.passed:,} of {summary.count:,} cases passed"
+    verdict = f"{summary.passed:,} of {counted(summary.count, 'case')} passed"
     lines.append(Text(verdict, "bold green" if summary.passed == summary.count else "bold red"))
     if summary.failures:
         lines.append(Text(f"see one: --explain {printable(summary.failures[0])}", "dim"))
@@ -57,8 +60,8 @@ def _count(number: int) -> Text:
     return Text(str(number), "red" if number else "")
 
 
-def explanation(case: Case, output: Output, result: CaseResult, diagnosis: Diagnosis) -> list[Any]:
-    """One case: the verdict of every scorer, the causes with their evidence, and what changed on the pages."""
+def explanation(case: Case, output: Output, result: CaseResult, diagnosis: Diagnosis | None) -> list[Any]:
+    """One case: the verdict of every scorer, expected beside actual, what broke, and what changed on the pages."""
     verdict = Text("passed", "green") if result.passed else Text("failed", "red")
     lines: list[Any] = [
         Text.assemble((printable(case.id), "bold"), f"  {printable(case.name)}  ", verdict),
@@ -67,19 +70,65 @@ def explanation(case: Case, output: Output, result: CaseResult, diagnosis: Diagn
         "",
         table(
             ["scorer", "score", "from", "verdict"],
-            [[one.type, *_mean(one.score), f"{one.threshold:g}", _verdict(one.passed, one.reason)] for one in result.results],
+            [
+                [printable(one.type), *_mean(one.score), f"{one.threshold:g}", _verdict(one.passed, one.reason)]
+                for one in result.results
+            ],
             right=["score", "from"],
         ),
     ]
-    if diagnosis.causes:
-        lines += ["", Text("what broke", "bold")]
-    for cause in diagnosis.causes:
-        place = f" ({cause.where} of the document)" if cause.where else ""
-        lines.append(Text(f"  {cause.cause}{place}: {printable(cause.evidence)}"))
-        lines += [_diff_line(line, "    ") for line in cause.diff.splitlines()]
-    lines += [Text(f"the golden case may be at fault: {printable(fault)}", "yellow") for fault in diagnosis.golden_faults]
+    lines += ["", *_side_by_side(case, output)]
+    if diagnosis is not None:
+        lines += _what_broke(diagnosis)
     lines += _page_changes(case, output)
     return lines
+
+
+def _what_broke(diagnosis: Diagnosis) -> list[Any]:
+    """The causes as sentences, under what they are causes of."""
+    lines: list[Any] = []
+    for key, causes in diagnosis.by_key().items():
+        lines += ["", Text(f"{_heading(key)}.", "bold")]
+        for cause in causes:
+            lines.append(Text(f"  {printable(cause.sentence)}"))
+            lines += [_diff_line(line, "    ") for line in cause.diff.splitlines()]
+    lines += [
+        Text(f"The golden case may be at fault: {printable(fault)}.", "yellow") for fault in diagnosis.golden_faults
+    ]
+    return lines
+
+
+def _heading(key: str) -> str:
+    words = key.replace("_", " ")
+    return (words.removesuffix(" low") + " is low" if words.endswith(" low") else words).capitalize()
+
+
+def _side_by_side(case: Case, output: Output) -> list[Any]:
+    """What was expected beside what came, operation by operation and for the text."""
+    pairs = operation_accuracy.pairs(output, case.expected, Evidence(case.pages, output))
+    rows = [[f"{page}: {_operation(one)}", _operation(other)] for page, one, other in pairs]
+    expected = case.expected
+    for name, value in (("output", expected.output), ("contains", expected.contains), ("matches", expected.matches)):
+        if value is not None:
+            rows.append([f"{name}: {_value(value)}", _value(output.output)])
+    if not rows:
+        return []
+    printed = [[printable(shorten(one, SHOWN_CHARACTERS)) for one in row] for row in rows]
+    return [table(["expected", "actual"], printed)]
+
+
+def _operation(operation: Operation | None) -> str:
+    if operation is None:
+        return "–"
+    wanted = operation.expected_content_patterns
+    content = f" with {' and '.join(map(repr, wanted))}" if wanted else ""
+    if operation.content is not None:
+        content += f": {_value(operation.content)}"
+    return f"{said(operation)}{content}"
+
+
+def _value(value: Any) -> str:
+    return "nothing" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _verdict(passed: bool | None, reason: str) -> Text:

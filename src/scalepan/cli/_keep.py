@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from scalepan.cli._common import complain
+from scalepan.errors import counted
 
 if TYPE_CHECKING:
     from scalepan.store.receipts import Receipt
@@ -28,4 +29,6 @@ def kept(rows: Iterable[T], receipt: "Callable[[T], Receipt]", store_file: Path 
         while some := list(islice(remaining, AT_ONCE)):
             count += len(keep(store, map(receipt, some)))
             yield from some
-        complain(f"{count:,} numbers kept in {store.path}; 'scalepan explain' with an id from above makes one again")
+        complain(
+            f"{counted(count, 'number')} kept in {store.path}; 'scalepan explain' with an id from above makes one again"
+        )

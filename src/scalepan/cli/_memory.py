@@ -6,6 +6,7 @@ from typing import Any
 import click
 import msgspec
 
+from scalepan.check import read_json
 from scalepan.cli._common import policy_option, store_option
 from scalepan.errors import InputError
 from scalepan.memory import Memory
@@ -25,8 +26,12 @@ class Asker(click.Group):
 WHO_OPTIONS = [
     store_option,
     click.option("--tenant", default=DEFAULT_TENANT, envvar="SCALEPAN_TENANT", show_default=True, help="Whose memory."),
-    click.option("--project", default=DEFAULT_PROJECT, envvar="SCALEPAN_PROJECT", show_default=True, help="Which project."),
-    click.option("--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."),
+    click.option(
+        "--project", default=DEFAULT_PROJECT, envvar="SCALEPAN_PROJECT", show_default=True, help="Which project."
+    ),
+    click.option(
+        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."
+    ),
     click.option("--actor", help="Who does this; goes into provenance and votes."),
     policy_option,
 ]
@@ -60,9 +65,9 @@ def json_rows(stream: Any, name: str) -> Iterator[tuple[int, Any, InputError | N
         if not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            yield number, None, InputError(f"not JSON: {error}", file=name, line=number)
+            row = read_json(line)
+        except InputError as error:
+            yield number, None, error.at(file=name, line=number)
             continue
         if isinstance(row, dict):
             yield number, row, None

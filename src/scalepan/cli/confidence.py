@@ -1,13 +1,14 @@
 """scalepan confidence: how sure the agent may be, what to do about it, and the questions that wait for a person."""
 
 import getpass
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
+from scalepan.check import read_json
 from scalepan.cli._common import complain, json_option, open_input, policy_option, show, show_json, store_option
 from scalepan.confidence import (
     ConfidenceAggregator,
@@ -17,8 +18,19 @@ from scalepan.confidence import (
     judge_answer,
 )
 from scalepan.confidence.aggregate import METHODS
-from scalepan.confidence.operations import AnswerQuestion, AskDecisions, Decided
-from scalepan.errors import InputError, printable
+from scalepan.confidence.operations import (
+    AnswerQuestion,
+    AskDecision,
+    AskDecisions,
+    Decided,
+    LabelDecision,
+    Labelled,
+)
+from scalepan.confidence.question import question_text
+from scalepan.errors import BoundaryError, InputError, counted, printable
+from scalepan.files import write_text_private
+from scalepan.inforce import as_sent
+from scalepan.names import check_id, check_label
 from scalepan.policy import Policy, load_policy
 from scalepan.score import Score
 from scalepan.store import Store
@@ -29,7 +41,9 @@ SHOWN_BAD_ROWS = 20
 class Commands(click.Group):
     """A group whose first word may also be a file of factors: `scalepan confidence factors.jsonl`."""
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """What is no command is the input of `score`."""
         if args and args[0] not in self.commands:
             args = ["score", *args]
@@ -58,7 +72,9 @@ def confidence() -> None:
 @confidence.command()
 @click.argument("files", nargs=-1, metavar="[FACTORS.jsonl | -]")
 @json_option
-@click.option("--aggregate", "method", type=click.Choice(METHODS), help="One number for all rows, as steps of one plan.")
+@click.option(
+    "--aggregate", "method", type=click.Choice(METHODS), help="One number for all rows, as steps of one plan."
+)
 @click.option("--query", help="With --answer: build the factors from a question and an answer.")
 @click.option("--answer", "answer_text", help="The answer to judge.")
 @click.option(
@@ -123,7 +139,7 @@ def score(
     if plot_file is not None:
         from scalepan.confidence.plot import factors_svg
 
-        plot_file.write_text(factors_svg(last, policy.confidence), encoding="utf-8")
+        write_text_private(plot_file, factors_svg(last, policy.confidence))
         complain(f"picture written to {plot_file}")
 
 
@@ -172,7 +188,8 @@ def _show_aggregate(found: Score, calculator: ConfidenceCalculator, *, as_json: 
     show(*explanation(found, calculator))
     if found.details is not None:
         bounds = found.details
-        show(f"{bounds.unmeasured} steps have no value; with them it would be {bounds.worst:.3f} to {bounds.best:.3f}")
+        unmeasured = counted(bounds.unmeasured, "step")
+        show(f"{unmeasured} without a value; with one it would be {bounds.worst:.3f} to {bounds.best:.3f}")
 
 
 def _rows(files: tuple[str, ...], *, strict: bool) -> Iterator[ConfidenceFactors]:
@@ -184,7 +201,7 @@ def _rows(files: tuple[str, ...], *, strict: bool) -> Iterator[ConfidenceFactors
                 if not line.strip():
                     continue
                 try:
-                    row = ConfidenceFactors.from_dict(_json(line))
+                    row = ConfidenceFactors.from_dict(read_json(line))
                 except InputError as error:
                     if strict:
                         raise error.at(file=name, line=number) from None
@@ -194,14 +211,7 @@ def _rows(files: tuple[str, ...], *, strict: bool) -> Iterator[ConfidenceFactors
                     continue
                 yield row
     if bad:
-        complain(f"{bad:,} bad rows skipped")
-
-
-def _json(line: bytes) -> Any:
-    try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not JSON: {error}") from None
+        complain(f"{counted(bad, 'bad row')} skipped")
 
 
 def _judged(query: str, answer: str, sources: tuple[Path, ...], policy: Policy) -> ConfidenceFactors:
@@ -245,8 +255,9 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
     """
     from scalepan.draw.terminal import table
 
+    wanted = AskDecisions(check_label(tenant, "--tenant"), not everything)
     with Store(store_file) as store:
-        found: list[Decided] = store.call("confidence.decisions", AskDecisions(tenant, not everything)).decisions
+        found: list[Decided] = store.call("confidence.decisions", wanted).decisions
     if as_json:
         for one in found:
             show_json(one)
@@ -255,7 +266,7 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
         click.echo("nothing waits for an answer" if not everything else "nothing was decided yet")
         return
     rows = [
-        [d.id, d.at[:19], d.level, d.state, printable(d.decided_by or ""), printable(f"{d.action}: {d.reason}")]
+        [d.id, d.at[:19], d.level, d.state, printable(d.decided_by or ""), question_text(d.call or d.action, d.because)]
         for d in found
     ]
     show(table(["id", "asked", "level", "state", "by", "what"], rows))
@@ -272,14 +283,67 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
 def answer(
     id_: str, said: str, why: str | None, actor: str | None, tenant: str, store_file: Path | None, as_json: bool
 ) -> None:
-    """Answer a question that waits. Each answer is also a label: was the agent right to want this?
+    """Answer a question that waits. Whoever asked cannot; whether it was right is said later, by `label`.
 
     \b
     Examples:
       scalepan confidence answer dec_1f… yes
       scalepan confidence answer dec_1f… no --why "wrong customer"
     """
-    request = AnswerQuestion(id_, said == "yes", tenant, actor or getpass.getuser(), why)
+    who = check_label(actor or getpass.getuser(), "--actor")
+    request = AnswerQuestion(check_id(id_), said == "yes", check_label(tenant, "--tenant"), who, why, redact=as_sent())
     with Store(store_file) as store:
+        _refuse_own_question(store.call("confidence.decision", AskDecision(request.id, request.tenant)))
         decided: Decided = store.call("confidence.answer", request)
-    show_json(decided) if as_json else click.echo(f"{decided.id}  {decided.state} by {decided.decided_by}")
+    if as_json:
+        show_json(decided)
+    else:
+        click.echo(f"{decided.id}  {decided.state} by {printable(decided.decided_by or 'a person')}")
+
+
+@confidence.command()
+@click.argument("id_", metavar="ID")
+@click.argument("said", type=click.Choice(["right", "wrong"]))
+@click.option("--why", help="Why; kept with the label.")
+@click.option("--actor", help="Who says so. Default: your user name.")
+@_tenant
+@store_option
+@json_option
+def label(
+    id_: str, said: str, why: str | None, actor: str | None, tenant: str, store_file: Path | None, as_json: bool
+) -> None:
+    """Say whether a decision turned out to be right. An approval alone is no label.
+
+    \b
+    Examples:
+      scalepan confidence label dec_1f… right
+      scalepan confidence label dec_1f… wrong --why "the order was paid back twice"
+    """
+    who = check_label(actor or getpass.getuser(), "--actor")
+    request = LabelDecision(check_id(id_), said == "right", check_label(tenant, "--tenant"), who, why, redact=as_sent())
+    with Store(store_file) as store:
+        _refuse_own_question(store.call("confidence.decision", AskDecision(request.id, request.tenant)))
+        labelled: Labelled = store.call("confidence.label", request)
+    show_json(labelled) if as_json else click.echo(f"{labelled.decision}  {labelled.label}")
+
+
+def _refuse_own_question(found: Decided) -> None:
+    """An agent that runs this command is the process above it; a person's shell is not."""
+    if found.process is not None and found.process in _processes_above():
+        raise BoundaryError(f"'{found.id}' was asked by {found.asked_by}, which runs this command and cannot answer it")
+
+
+def _processes_above() -> set[int]:
+    """The processes that this one was started by, as far as the system shows them."""
+    found: set[int] = set()
+    at = os.getppid()
+    while at > 1 and at not in found:
+        found.add(at)
+        try:
+            # The name, in parentheses, may hold anything; state and parent come behind it.
+            at = int(
+                Path(f"/proc/{at}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]
+            )
+        except (OSError, ValueError, IndexError):
+            break
+    return found

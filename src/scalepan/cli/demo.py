@@ -12,6 +12,7 @@ import msgspec
 from scalepan.cli._common import complain, show
 from scalepan.cli.value import explanation, summary_view
 from scalepan.embed import find_encoder
+from scalepan.errors import counted
 from scalepan.evals import CaseFile, Evaluator, OutputFile, diagnose
 from scalepan.evals.summary import RunSummary
 from scalepan.policy import Policy, load_policy
@@ -28,7 +29,7 @@ QUESTION_JA = "返金は誰が承認する？"
 
 @click.command()
 def demo() -> None:
-    """Values traces, judges outputs and recalls claims, all samples in English and Japanese; explains one of each.
+    """Shows all four questions and the gate on samples in English and Japanese; explains one number of each.
 
     \b
     Examples:
@@ -41,7 +42,7 @@ def demo() -> None:
     policy = load_policy()
     encoder = find_encoder(policy.embed)
     valuer = TraceValuer(policy, embedder=encoder)
-    show(Rule("What is each trace worth keeping for?"))
+    show(Rule("How valuable is each trace?"))
     summary = Summary()
     explained = None
     with TRACES.open("rb") as stream:
@@ -52,13 +53,15 @@ def demo() -> None:
             elif row.trace.id == EXPLAINED:
                 explained = row
     show(*summary_view(summary))
-    show(f"{summary.bad} bad rows were reported and skipped", "")
+    show(f"{counted(summary.bad, 'bad row')} reported and skipped", "")
     if explained is not None:
         show(Rule("And why? One of them in full"), *explanation(explained), "")
     show(Rule("Is the output right? Golden cases against outputs"))
     _judge_outputs(policy)
     show(Rule("What should it recall now? A few claims, one question"))
     _recall(policy)
+    show(Rule("How sure may it be: go on, or ask a person?"))
+    _decide(policy)
     name = encoder.model_id if encoder else "none ('scalepan doctor' shows how to add one)"
     show(Text(f"done in {perf_counter() - start:.1f} s, encoder: {name}", "dim"))
 
@@ -71,10 +74,32 @@ def _recall(policy: Policy) -> None:
         with CLAIMS.open("rb") as file:
             added = memory.import_(map(msgspec.json.decode, file))
         cut = sum(sum(one.redacted.values()) for one in added)
-        show(f"{len(added)} claims remembered; {cut} pieces of personal data were cut before they were kept", "")
+        show(f"{counted(len(added), 'claim')} remembered; {counted(cut, 'piece')} of personal data cut before", "")
         found = memory.search(QUESTION, k=4)
         show(f"scalepan memory search {QUESTION!r}", *recall_view(found), "")
         show(*recall_view(memory.search(QUESTION_JA, k=1), explain=True), "")
+
+
+def _decide(policy: Policy) -> None:
+    """Two actions at the gate: one that the evidence carries, and one about which a person is asked."""
+    from scalepan.confidence import ConfidenceCalculator, ConfidenceFactors, Gate, Question
+    from scalepan.draw.terminal import score_table
+
+    def say_no(question: Question) -> bool:
+        show(f"the gate asks:  {question} [y/N] n")
+        return False
+
+    gate = Gate(policy, ask=say_no)
+    sure = ConfidenceFactors.from_steps([0.95, 0.91], [True, True], ["billing.md", "terms.md"])
+    unsure = ConfidenceFactors.from_steps([0.55], [True, {"error": "timeout"}], ["billing.md"])
+    show(score_table(ConfidenceCalculator(policy).calculate(unsure)), "")
+    for factors, action, args in (
+        (sure, "send_receipt", {"order": 17}),
+        (unsure, "refund", {"order": 17, "amount": 250}),
+        (ConfidenceFactors(llm_self_confidence=0.99, source_count=0), "refund", {"order": 18, "amount": 9999}),
+    ):
+        show(f"{action}: {gate.check(factors, action, args)}")
+    show("")
 
 
 def _judge_outputs(policy: Policy) -> None:

@@ -3,7 +3,7 @@
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -13,12 +13,16 @@ from scalepan.cache import Cache
 from scalepan.cli._common import json_option, policy_option, show, show_json, store_option
 from scalepan.embed import Finding, describe
 from scalepan.embed import fetch_model as fetch_from_hub
-from scalepan.errors import ScalepanError, printable
-from scalepan.policy import Policy, load_policy
-from scalepan.policy.load import find_file
+from scalepan.errors import ScalepanError, counted, printable
+from scalepan.policy import Layer, Policy, load_policy, resolve
+from scalepan.policy.load import all_layers
+from scalepan.policy.trust import watched
 from scalepan.store import Store, find_store
+from scalepan.store.schema import log_path
 
-BASE_PACKAGES = ("click", "msgspec", "numpy", "platformdirs", "pyyaml", "regex", "rich")
+BASE_PACKAGES = (
+    *("click", "duckdb", "msgspec", "nanoarrow", "numpy", "platformdirs", "pystemmer", "pyyaml", "regex", "rich"),
+)
 EXTRAS = {
     "search": ("duckdb-extension-fts", "duckdb-extension-vss"),
     "judge": ("httpx2",),
@@ -31,11 +35,22 @@ MARKS = {"ok": ("✓", "green"), "missing": ("–", "yellow"), "broken": ("✗",
 BROKEN = 1
 STORE_SECONDS = 5.0
 CHECK_SECONDS = 600.0
+MEMORY_TABLES = (
+    "claims",
+    "claim_vectors",
+    "claim_entities",
+    "entities",
+    "feedbacks",
+    "relations",
+    "active_context_items",
+)
 
 
 @click.command()
 @click.option("--fetch-model", metavar="NAME", help="Fetch this encoder from the hub, once. Uses the network.")
-@click.option("--judge", "try_judge", is_flag=True, help="Ask the judge one question, and nothing else. Uses the network.")
+@click.option(
+    "--judge", "try_judge", is_flag=True, help="Ask the judge one question, and nothing else. Uses the network."
+)
 @json_option
 @policy_option
 @store_option
@@ -80,7 +95,8 @@ def _fetch(name: str) -> None:
     except ScalepanError as error:
         raise click.ClickException(str(error)) from None
     click.echo(
-        f"{name} is in {folder}\nuse it: put 'embed: {{model: {name}}}' into scalepan.yaml, or SCALEPAN_EMBED__MODEL={name}"
+        f"{name} is in {folder}\n"
+        f"use it: put 'embed: {{model: {name}}}' into scalepan.yaml, or SCALEPAN_EMBED__MODEL={name}"
     )
 
 
@@ -136,44 +152,68 @@ def _cache() -> Finding:
     probe = {b"scalepan doctor": str(os.getpid()).encode()}
     cache.put(probe)
     if cache.get(probe) != probe:
-        return Finding("cache", "missing", f"{cache.path} cannot be written", "set SCALEPAN_CACHE to a folder of your own")
+        return Finding(
+            "cache", "missing", f"{cache.path} cannot be written", "set SCALEPAN_CACHE to a folder of your own"
+        )
     return Finding("cache", "ok", f"{cache.path}, {cache.path.stat().st_size:,} bytes")
 
 
 def _policy_and_encoder(policy_file: Path | None) -> list[Finding]:
     try:
-        policy = load_policy(policy_file)
+        with watched() as ignored:
+            layers = all_layers(policy_file)
+            policy = resolve(layers)
     except ScalepanError as error:
         return [Finding("policy", "broken", str(error), "scalepan policy check FILE")]
-    return [_policy(policy, policy_file), *describe(policy.embed)]
+    return [_policy(policy, layers), *map(_not_used, ignored), *describe(policy.embed)]
 
 
-def _policy(policy: Policy, policy_file: Path | None) -> Finding:
-    file = policy_file or find_file(os.environ)
+def _policy(policy: Policy, layers: Sequence[Layer]) -> Finding:
+    """Where the policy comes from, in the order of precedence, and its versions."""
+    said = ", ".join(f"{layer.origin}{' (found)' if layer.source == 'found' else ''}" for layer in layers)
     versions = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
-    return Finding("policy", "ok", f"{file or 'built in'}: {versions}")
+    return Finding("policy", "ok", f"{said or 'built in'}: {versions}")
+
+
+def _not_used(message: str) -> Finding:
+    what, _, advice = message.rpartition("; ")
+    return Finding("policy", "missing", what, advice)
 
 
 def _store(store_file: Path | None) -> Finding:
     """Who owns the store, how large it is, and whether it is sound. One that is not there is not made."""
     from scalepan.store.tables import Nothing
 
-    path = find_store(store_file)
-    if not path.exists():
-        return Finding("store", "ok", f"{path}: none yet")
     try:
+        path = find_store(store_file)
+        if not os.path.lexists(path) and not log_path(path).exists():
+            return Finding("store", "ok", f"{path}: none yet")
         with Store(path, patience=STORE_SECONDS) as store:
             info = store.call("store.info", Nothing())
             owner = "nobody else" if store.is_owner else store.owner
             store.patience = CHECK_SECONDS
             checked = store.call("store.check", Nothing())
+            orphans = _orphans(store, info.tables) if not checked.problems else {}
     except ScalepanError as error:
         return Finding("store", "broken", str(error), "stop the process that has it, or restore a backup")
     about = f"{path}: version {info.schema}, DuckDB {info.duckdb}, {info.size:,} bytes, owned by {owner}"
     if checked.problems:
         return Finding("store", "broken", f"{about}; {'; '.join(checked.problems)}", "restore a backup")
+    if orphans:
+        left = ", ".join(f"{name} {count:,}" for name, count in orphans.items())
+        return Finding("store", "broken", f"{about}; rows about claims that are gone: {left}", "scalepan memory rescan")
     rows = ", ".join(f"{name} {count:,}" for name, count in info.tables.items() if count)
-    return Finding("store", "ok", f"{about}; {checked.rows:,} rows read and sound: {rows}")
+    return Finding("store", "ok", f"{about}; {counted(checked.rows, 'row')} read and sound: {rows}")
+
+
+def _orphans(store: Store, tables: Mapping[str, int]) -> dict[str, int]:
+    """What is left of claims that are gone, by table. A store that never had a claim does not load memory for it."""
+    from scalepan.store.tables import Nothing
+
+    if not any(tables.get(name) for name in MEMORY_TABLES):
+        return {}
+    found: dict[str, int] = store.call("memory.orphans", Nothing()).rows
+    return found
 
 
 def _show(findings: list[Finding]) -> None:
@@ -184,7 +224,9 @@ def _show(findings: list[Finding]) -> None:
     show(
         table(
             ["", "what", "found", "what to do"],
-            [[Text(*MARKS[f.state]), f.name, printable(f.found), Text(printable(f.advice), "yellow")] for f in findings],
-            folding=["found"],
+            [
+                [Text(*MARKS[f.state]), f.name, printable(f.found), Text(printable(f.advice), "yellow")]
+                for f in findings
+            ],
         )
     )

@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -13,16 +14,24 @@ import msgspec
 from scalepan.cli._common import complain, json_option, policy_option, progress, show, show_json, store_option
 from scalepan.cli._keep import keep_option, kept
 from scalepan.embed import find_encoder
-from scalepan.errors import InputError
-from scalepan.evals import Case, CaseFile, CaseResult, Evaluator, Output, OutputFile, as_task, diagnose
+from scalepan.errors import InputError, counted, printable
+from scalepan.evals import Case, CaseFile, CaseResult, Diagnosis, Evaluator, Output, OutputFile, as_task, diagnose
 from scalepan.evals import lint as lint_case
 from scalepan.evals.runfile import RunFile
 from scalepan.evals.schema import cases_schema, outputs_schema
 from scalepan.evals.summary import RunSummary
+from scalepan.evals.task import names_code
 from scalepan.policy import load_policy
+from scalepan.redact import Redactor
 from scalepan.yamlfile import read_yaml
 
 FAILED = 1
+scorers_from_option = click.option(
+    "--scorers-from",
+    "scorers_from",
+    type=click.Path(path_type=Path),
+    help="A Python file of your own that is run: its @scalepan.scorer registrations can then be named.",
+)
 SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
 
 
@@ -52,6 +61,7 @@ def eval_() -> None:
 )
 @click.option("--preset", help="A list of scorers by name. Default: standard, or the policy's.")
 @click.option("--scorers", "scorers_file", type=click.Path(path_type=Path), help="A YAML file with a list of scorers.")
+@scorers_from_option
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run in this file, appended as results come.")
 @click.option("--resume", is_flag=True, help="With --out: go on with a run that was stopped.")
 @click.option("--explain", "explain_id", metavar="CASE", help="One case in full, with what changed on its pages.")
@@ -68,6 +78,7 @@ def run(
     retries: int,
     preset: str | None,
     scorers_file: Path | None,
+    scorers_from: Path | None,
     out: Path | None,
     resume: bool,
     explain_id: str | None,
@@ -85,6 +96,12 @@ def run(
       scalepan eval run cases.yaml --outputs outputs.jsonl --explain cart-rename-001
       scalepan eval run cases.yaml --task "mytool --case {id}" --jobs 8 --timeout 30 --retries 1
       scalepan eval run cases.yaml --outputs outputs.jsonl --out run.jsonl
+      scalepan eval run cases.yaml --outputs outputs.jsonl --scorers-from my_scorers.py
+
+    \b
+    Code runs only where you name it here: --task runs its command or function, --scorers-from
+    runs its file. A task is given the case without what is expected. Cases, policies and stores
+    can name registered scorers and nothing else.
 
     \b
     Exit codes:
@@ -98,32 +115,31 @@ def run(
         raise click.UsageError("--resume goes with --out FILE")
     if preset and scorers_file:
         raise click.UsageError("--preset and --scorers exclude each other")
-    # Scorers and tasks of one's own are looked for here, as `python -m` would.
-    sys.path.insert(0, os.getcwd())
     policy = load_policy(policy_file)
     chosen = _read_scorers(scorers_file) if scorers_file else preset
-    evaluator = Evaluator(chosen, policy, embedder=lambda: find_encoder(policy.embed))
+    encoder = partial(find_encoder, policy.embed)
+    evaluator = Evaluator(chosen, policy, embedder=encoder, scorers_from=scorers_from)
     golden = CaseFile(cases, policy.evals)
     summary = RunSummary()
     with ExitStack() as stack:
         produce = _producer(golden, outputs, task, timeout, retries, stack)
-        file = stack.enter_context(closing(RunFile(out, resume=resume))) if out else None
+        redactor = Redactor(policy.redact)
+        file = stack.enter_context(closing(RunFile(out, resume=resume, redactor=redactor))) if out else None
         if file and file.done:
-            complain(f"{len(file.done):,} cases have results already and are not judged again")
-            summary.add_earlier(file.done.values())
+            complain(f"{counted(len(file.done), 'case')} with a result already, not judged again")
+            summary.add_earlier(file.done)
         rows = _run(golden, evaluator, produce, jobs if task else 1, file, explain_id)
         if keep:
             from scalepan.receipts import case_receipt
 
-            rows = kept(rows, lambda row: case_receipt(row[2]), store_file)
+            rows = kept(rows, lambda row: case_receipt(row.result), store_file)
         if explain_id is not None:
-            _explain(rows, explain_id, evaluator, as_json=as_json)
+            _explain(rows, explain_id, as_json=as_json)
             return
-        for case, output, result in rows:
-            diagnosis = None if result.passed or as_json else diagnose(case, output, result, policy.evals)
-            summary.add(result, diagnosis)
+        for row in rows:
+            summary.add(row.result, row.diagnosis)
             if as_json:
-                show_json(result.to_dict())
+                show_json(row.to_dict())
     if not as_json:
         from scalepan.cli._eval_views import summary_view
 
@@ -135,14 +151,18 @@ def run(
 @eval_.command()
 @click.argument("cases", type=click.Path(path_type=Path))
 @click.option("--preset", help="Look at the scorers of this preset too.")
+@scorers_from_option
 @json_option
 @policy_option
-def lint(cases: Path, preset: str | None, as_json: bool, policy_file: Path | None) -> None:
-    """What in the golden CASES can never fail, never pass, or contradicts itself.
+def lint(cases: Path, preset: str | None, scorers_from: Path | None, as_json: bool, policy_file: Path | None) -> None:
+    """What in the golden CASES can never fail, never pass, measures nothing, or contradicts itself.
+
+    Runs no code but the file that --scorers-from names.
 
     \b
     Examples:
       scalepan eval lint cases.yaml
+      scalepan eval lint cases.yaml --scorers-from my_scorers.py
 
     \b
     Exit codes:
@@ -151,7 +171,7 @@ def lint(cases: Path, preset: str | None, as_json: bool, policy_file: Path | Non
       2  bad input
     """
     policy = load_policy(policy_file)
-    evaluator = Evaluator(preset, policy)
+    evaluator = Evaluator(preset, policy, scorers_from=scorers_from)
     found = 0
     for case in CaseFile(cases, policy.evals):
         for finding in lint_case(case, evaluator.bound_for(case), policy.evals):
@@ -159,9 +179,9 @@ def lint(cases: Path, preset: str | None, as_json: bool, policy_file: Path | Non
             if as_json:
                 show_json(finding._asdict())
             else:
-                click.echo(f"{cases}: {finding}  [{finding.kind}]")
+                click.echo(printable(f"{cases}: {finding}  [{finding.kind}]"))
     if found:
-        complain(f"{found:,} faults in the golden cases")
+        complain(f"{counted(found, 'fault')} in the golden cases")
         raise SystemExit(FAILED)
 
 
@@ -179,7 +199,18 @@ def schema(outputs: bool) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
-Row = tuple[Case, Output, CaseResult]
+class Row(NamedTuple):
+    """A case that was judged, and, where it did not pass, what broke."""
+
+    case: Case
+    output: Output
+    result: CaseResult
+    diagnosis: Diagnosis | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As `--json` prints it and `--out` keeps it."""
+        told = self.result.to_dict()
+        return told if self.diagnosis is None else {**told, "diagnosis": self.diagnosis.to_dict()}
 
 
 def _read_scorers(file: Path) -> Sequence[Mapping[str, Any]]:
@@ -196,12 +227,28 @@ def _producer(
 ) -> Callable[[Case], Output]:
     """What gives the output of a case."""
     if outputs is None:
-        return as_task(task or "", timeout_s=timeout, retries=retries)
+        with _imports_from_here() if names_code(task or "") else nullcontext():
+            return as_task(task or "", timeout_s=timeout, retries=retries)
     file = stack.enter_context(closing(OutputFile(outputs)))
     unknown = set(file.ids()) - {case.id for case in golden}
     if unknown:
-        complain(f"{outputs}: {len(unknown)} outputs belong to no case, such as '{min(unknown)}'")
+        complain(f"{outputs}: {counted(len(unknown), 'output')} of no case, such as '{min(unknown)}'")
     return file.get
+
+
+@contextmanager
+def _imports_from_here() -> Iterator[None]:
+    """A function that the user names is looked for here, as `python -m` would; what it imports later, here at last.
+
+    Only then: otherwise a file beside somebody's cases could take the place of a package and be run.
+    """
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+        sys.path.append(here)
 
 
 def _run(
@@ -212,26 +259,27 @@ def _run(
     kept: RunFile | None,
     only: str | None,
 ) -> Iterator[Row]:
-    done = kept.done if kept else {}
-    chosen = (case for case in golden if case.id not in done and (only is None or case.id == only))
+    chosen = (case for case in golden if (kept is None or kept.takes(case.id)) and (only is None or case.id == only))
     with progress("judging", len(golden)) as bar:
-        for number, row in enumerate(evaluator.run(chosen, produce, jobs=jobs), 1):
+        for number, judged in enumerate(evaluator.run(chosen, produce, jobs=jobs), 1):
+            case, output, result = judged
+            broke = None if result.passed else diagnose(case, output, result, evaluator.policy.evals)
+            row = Row(case, output, result, broke)
             if kept:
-                kept.add(row[2].to_dict())
+                kept.add(row.to_dict())
             yield row
             bar.at(number)
 
 
-def _explain(rows: Iterator[Row], wanted: str, evaluator: Evaluator, *, as_json: bool) -> None:
+def _explain(rows: Iterator[Row], wanted: str, *, as_json: bool) -> None:
     row = next(rows, None)
     if row is None:
         raise InputError(f"no case '{wanted}'")
-    case, output, result = row
     if as_json:
-        show_json(result.to_dict())
+        show_json(row.to_dict())
     else:
         from scalepan.cli._eval_views import explanation
 
-        show(*explanation(case, output, result, diagnose(case, output, result, evaluator.policy.evals)))
-    if not result.passed:
+        show(*explanation(row.case, row.output, row.result, row.diagnosis))
+    if not row.result.passed:
         raise SystemExit(FAILED)

@@ -10,8 +10,8 @@ from scalepan.cli._memory import Asker, as_text, opened, purposes_option
 from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
 from scalepan.cli.memory_file import add, export, import_
-from scalepan.errors import InputError, printable, shorten
-from scalepan.memory.model import KINDS, SIGNALS
+from scalepan.errors import InputError, counted, printable, shorten
+from scalepan.memory.model import SIGNALS
 from scalepan.policy.boundary import SCOPES
 
 SHOWN_TEXT = 90
@@ -37,7 +37,9 @@ for command in (add, bench, calibrate, export, import_, rescan, sql, stats):
 def _recall_options(command: Any) -> Any:
     for option in reversed(
         [
-            click.option("-k", type=click.IntRange(1, 1000), help="How many claims. Default: retrieval.hybrid.k_final."),
+            click.option(
+                "-k", type=click.IntRange(1, 1000), help="How many claims. Default: retrieval.hybrid.k_final."
+            ),
             click.option(
                 "--alpha", type=click.FloatRange(0, 1), help="0: words only counts; 1: meaning only. Default: by query."
             ),
@@ -45,7 +47,7 @@ def _recall_options(command: Any) -> Any:
                 "--max-tokens", type=click.IntRange(1), help="Stop when the texts would have more tokens than this."
             ),
             click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Only these scopes."),
-            click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds."),
+            click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds."),
             purposes_option,
             click.option("--explain", is_flag=True, help="The waterfall of each score."),
             click.option("--why", metavar="CLAIM", help="Say what became of this claim: why it was not recalled."),
@@ -59,6 +61,7 @@ def _recall_options(command: Any) -> Any:
 @memory.command()
 @click.argument("query")
 @_recall_options
+@click.option("--diverse", is_flag=True, help="Spread the answer out as an active context is: MMR, few an entity.")
 def search(query: str, **options: Any) -> None:
     """The best claims for QUERY, best first, with the reason for each.
 
@@ -97,11 +100,15 @@ def _recall(
     explain: bool,
     why: str | None,
     as_json: bool,
+    diverse: bool = False,
     **who: Any,
 ) -> None:
     with opened(who, purposes) as opened_memory:
-        ask = opened_memory.activate if action == "activate" else opened_memory.search
-        found = ask(query, k, alpha=alpha, max_tokens=max_tokens, scopes=scopes or None, kinds=kinds or None, why=why)
+        ask: Any = opened_memory.activate if action == "activate" else opened_memory.search
+        more = {"diverse": True} if diverse else {}
+        found = ask(
+            query, k, alpha=alpha, max_tokens=max_tokens, scopes=scopes or None, kinds=kinds or None, why=why, **more
+        )
     if as_json:
         show_json(found.to_dict())
         return
@@ -121,7 +128,9 @@ def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
         for one in found:
             lines += [
                 Text.assemble((f"{one.rank}. ", "bold"), printable(one.text)),
-                Text(f"   {one.id}  {one.claim.kind}, {one.claim.scope}, {one.claim.boundary_class}  {one.reason}", "dim"),
+                Text(
+                    f"   {one.id}  {one.claim.kind}, {one.claim.scope}, {one.claim.boundary_class}  {one.reason}", "dim"
+                ),
                 score_table(one.score_final),
                 "",
             ]
@@ -148,9 +157,10 @@ def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
     if not len(found):
         lines.append("nothing recalled")
     levels = f"words by {found.text_level or 'nothing'}, meaning by {found.vector_level or 'nothing'}"
+    candidates = counted(found.candidates, "candidate")
     lines.append(
         Text(
-            f"{len(found)} of {found.candidates} candidates, alpha {found.alpha:g} ({found.why_alpha}), {levels}, "
+            f"{len(found)} of {candidates}, alpha {found.alpha:g} ({found.why_alpha}), {levels}, "
             f"{found.took_ms:.1f} ms, policy {found.policy_version}",
             "dim",
         )
@@ -185,7 +195,7 @@ def get(claim: str, purposes: tuple[str, ...], as_json: bool, **who: Any) -> Non
 @memory.command("list")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Only these scopes.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only these kinds.")
+@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
 @purposes_option
 @json_option
 def list_(
@@ -266,10 +276,14 @@ def vote(
         raise InputError("give a SIGNAL, or --undo with the id of a vote")
     with opened(who) as opened_memory:
         voted = (
-            opened_memory.undo_vote(claim) if undo else opened_memory.vote(claim, signal, of=of, context=context, note=note)  # type: ignore[arg-type]
+            opened_memory.undo_vote(claim)
+            if undo
+            else opened_memory.vote(claim, signal, of=of, context=context, note=note)  # type: ignore[arg-type]
         )
     if as_json:
         show_json(voted)
     else:
         merged = f", merged into {voted.merged_into}" if voted.merged_into else ""
-        click.echo(f"{voted.id}  {voted.claim}: utility {voted.utility:+.3f}, confidence {voted.confidence:.3f}{merged}")
+        click.echo(
+            f"{voted.id}  {voted.claim}: utility {voted.utility:+.3f}, confidence {voted.confidence:.3f}{merged}"
+        )

@@ -7,7 +7,7 @@ import msgspec
 
 from scalepan.cli._common import complain, json_option, open_input, progress, show, show_json
 from scalepan.cli._memory import as_text, json_rows, opened
-from scalepan.errors import InputError, printable
+from scalepan.errors import InputError, counted, printable
 
 
 @click.command()
@@ -70,10 +70,12 @@ def _raised(error: InputError | None) -> bool:
 
 
 @click.command()
-@click.option("--embed", is_flag=True, help="Also embed what has no vector, or everything if the encoder is another one.")
+@click.option(
+    "--embed", is_flag=True, help="Also embed what has no vector, or everything if the encoder is another one."
+)
 @json_option
 def rescan(embed: bool, as_json: bool, **who: Any) -> None:
-    """Redact everything once more, after a rule changed.
+    """Redact everything once more, after a rule changed, and remove what is left of claims that are gone.
 
     \b
     Examples:
@@ -83,15 +85,17 @@ def rescan(embed: bool, as_json: bool, **who: Any) -> None:
     embedded = 0
     with opened(who) as opened_memory:
         total = opened_memory.stats().claims
+        orphans = sum(opened_memory.sweep().values())
         with progress("rescanning", total) as bar:
             looked_at, changed = opened_memory.rescan(bar.at)
         if embed:
             with progress("embedding", total) as bar:
                 embedded = opened_memory.backfill(anew=True, progress=bar.at)
     if as_json:
-        show_json({"looked_at": looked_at, "changed": changed, "embedded": embedded})
+        show_json({"looked_at": looked_at, "changed": changed, "embedded": embedded, "orphans": orphans})
     else:
-        click.echo(f"{looked_at:,} looked at, {changed:,} changed{f', {embedded:,} embedded' if embed else ''}")
+        gone = f", {orphans:,} rows about claims that are gone removed" if orphans else ""
+        click.echo(f"{looked_at:,} looked at, {changed:,} changed{f', {embedded:,} embedded' if embed else ''}{gone}")
 
 
 @click.command()
@@ -123,7 +127,7 @@ def stats(as_json: bool, **who: Any) -> None:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True)
 @json_option
 def sql(query: str, limit: int, as_json: bool, **who: Any) -> None:
-    """Ask the store anything with a SELECT, while others use it. It sees every tenant, and can change nothing.
+    """Ask the store anything with a SELECT, while others use it. It sees every tenant's tables, and nothing else.
 
     \b
     Examples:
@@ -141,4 +145,4 @@ def sql(query: str, limit: int, as_json: bool, **who: Any) -> None:
         return
     show(table(found.columns, [[printable(as_text(value)) for value in row] for row in found.rows]))
     if found.more:
-        complain(f"the first {limit:,} rows; --limit shows more")
+        complain(f"the first {counted(limit, 'row')}; --limit shows more")

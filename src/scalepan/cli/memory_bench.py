@@ -8,7 +8,8 @@ import click
 
 from scalepan.cli._common import Progress, complain, json_option, open_input, show, show_json
 from scalepan.cli._memory import json_rows, opened
-from scalepan.errors import InputError
+from scalepan.errors import InputError, counted
+from scalepan.files import write_text_private
 
 if TYPE_CHECKING:
     from scalepan.memory.bench_result import Bench
@@ -24,7 +25,9 @@ MISSED = 1
 )
 @click.option("--labels", metavar="FILE", help="Queries with their relevant claims instead of pieces of claims.")
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Only N of the queries, the same each time.")
-@click.option("--svg", "picture", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the figures.")
+@click.option(
+    "--svg", "picture", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Draw the figures."
+)
 @click.option("--check", is_flag=True, help="Exit with 1 if a pass line is missed.")
 @json_option
 def bench(
@@ -71,7 +74,7 @@ def bench(
     finally:
         stages.close()
     if picture is not None:
-        picture.write_text(drawn(done), encoding="utf-8")
+        write_text_private(picture, drawn(done))
     if as_json:
         show_json(done)
     else:
@@ -134,7 +137,7 @@ def view(done: "Bench") -> list[Any]:
     lines: list[list[Any]] = [[line.name, line.limit, line.shown, Text(*said[line.passed])] for line in done.lines]
     at_twelve = "" if done.k == 12 else f" The spec's lines are for 12, these figures are for {done.k}."
     return [
-        f"{done.source}: {done.claims:,} claims, {done.queries:,} queries",
+        f"{done.source}: {counted(done.claims, 'claim')}, {counted(done.queries, 'query', 'queries')}",
         table(["level", *numbers, ""], rows, right=numbers),
         "",
         table(["pass line", "", "measured", ""], lines),
@@ -155,4 +158,11 @@ def drawn(done: "Bench") -> str:
         else Group(level.level, (level.recall, level.ndcg))
         for level in done.levels
     ]
-    return bars_svg(series, groups, title=f"{Path(done.source).name}: recall by level, {done.queries:,} queries") + "\n"
+    return (
+        bars_svg(
+            series,
+            groups,
+            title=f"{Path(done.source).name}: recall by level, {counted(done.queries, 'query', 'queries')}",
+        )
+        + "\n"
+    )

@@ -10,7 +10,7 @@ import msgspec
 
 from scalepan.cli._common import complain, json_option, open_input, progress, show_json
 from scalepan.cli._memory import json_rows, opened
-from scalepan.errors import InputError
+from scalepan.errors import InputError, counted
 from scalepan.memory import Memory
 from scalepan.memory.model import KINDS
 from scalepan.policy.boundary import CLASSES, SCOPES
@@ -22,10 +22,12 @@ ADDED_AT_ONCE = 500
 @click.command()
 @click.argument("text", required=False)
 @click.option("--file", "file", metavar="FILE", help="Many claims: JSON lines with a 'text' each, or - for stdin.")
-@click.option("--kind", type=click.Choice(KINDS), default="fact", show_default=True)
+@click.option("--kind", default="fact", show_default=True, help=f"{', '.join(KINDS)}, or a word of your own.")
 @click.option("--scope", type=click.Choice(SCOPES), default="project", show_default=True)
 @click.option("--class", "boundary_class", type=click.Choice(CLASSES), default="internal", show_default=True)
-@click.option("--entity", "entities", multiple=True, metavar="[TYPE:]NAME", help="What it is about: Artifact:billing-api.")
+@click.option(
+    "--entity", "entities", multiple=True, metavar="[TYPE:]NAME", help="What it is about: Artifact:billing-api."
+)
 @click.option("--source", help="Where it comes from: a URL or a file.")
 @click.option("--confidence", type=float, help="How certain it is, 0 to 1.")
 @click.option("--strict", is_flag=True, help="With --file: stop at the first bad row instead of skipping it.")
@@ -104,7 +106,9 @@ def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool,
         raise InputError("no good claim in it", file=file)
 
 
-def _good_rows(memory: Memory, stream: Any, file: str, defaults: dict[str, str], strict: bool) -> Iterator[dict[str, Any]]:
+def _good_rows(
+    memory: Memory, stream: Any, file: str, defaults: dict[str, str], strict: bool
+) -> Iterator[dict[str, Any]]:
     bad = 0
     for number, row, error in json_rows(stream, "stdin" if file == "-" else file):
         if error is None:
@@ -118,7 +122,7 @@ def _good_rows(memory: Memory, stream: Any, file: str, defaults: dict[str, str],
         if bad <= SHOWN_BAD_ROWS:
             complain(error)
     if bad:
-        complain(f"{bad:,} bad rows skipped")
+        complain(f"{counted(bad, 'bad row')} skipped")
 
 
 def _fault(memory: Memory, row: dict[str, Any], file: str, number: int) -> InputError | None:
@@ -147,7 +151,7 @@ def export(file: str, **who: Any) -> None:
         for claim in opened_memory.export():
             out.write(msgspec.json.encode(claim) + b"\n")
             count += 1
-    complain(f"{count:,} claims written{'' if file == '-' else f' to {file}'}")
+    complain(f"{counted(count, 'claim')} written{'' if file == '-' else f' to {file}'}")
 
 
 @click.command("import")

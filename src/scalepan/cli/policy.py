@@ -8,10 +8,11 @@ import click
 import msgspec
 
 from scalepan.cli._common import complain, json_option, policy_option, show, show_json, store_option
-from scalepan.errors import PolicyError, printable
-from scalepan.policy import resolve
+from scalepan.errors import PolicyError, counted, printable, shorten
+from scalepan.policy import Policy, resolve
 from scalepan.policy import schema as policy_schema
-from scalepan.policy.load import all_layers, leaves, read_file
+from scalepan.policy.files import read_file
+from scalepan.policy.load import all_layers, leaves
 from scalepan.policy.reference import constants, origins
 from scalepan.store import Store
 
@@ -41,14 +42,14 @@ def show_policy(section: str | None, as_json: bool, policy_file: Path | None) ->
     Examples:
       scalepan policy show
       scalepan policy show value.gate
+      scalepan policy show value.gate --json
       SCALEPAN_VALUE__GATE=0.6 scalepan policy show value
       scalepan policy show --json
     """
     layers = all_layers(policy_file)
     resolved = resolve(layers)
     if as_json:
-        sections = msgspec.to_builtins(resolved)
-        show_json({name: {**sections[name], "version": resolved.version(name)} for name in sections})
+        show_json(_at(resolved, section))
         return
     from rich.text import Text
 
@@ -57,7 +58,7 @@ def show_policy(section: str | None, as_json: bool, policy_file: Path | None) ->
     said = origins(layers)
     rows = [c for c in constants(resolved) if not section or c.path == section or c.path.startswith(f"{section}.")]
     if not rows:
-        raise PolicyError(f"no constant '{section}'; 'scalepan policy show' lists them all")
+        raise _unknown(section or "")
     show(
         table(
             ["key", "value", "legal", "set by", "why"],
@@ -174,7 +175,7 @@ def history(tenant: str, project: str | None, as_json: bool, store_file: Path | 
         from scalepan.draw.terminal import table
 
         rows = [[c.at, c.id, c.actor or "", printable(c.version)] for c in changes]
-        show(f"{store.path}: {len(changes)} changes", table(["at", "id", "by", "versions"], rows))
+        show(f"{store.path}: {counted(len(changes), 'change')}", table(["at", "id", "by", "versions"], rows))
 
 
 @policy.command()
@@ -186,6 +187,24 @@ def schema() -> None:
       scalepan policy schema > scalepan-policy.schema.json
     """
     click.echo(msgspec.json.format(msgspec.json.encode(policy_schema()), indent=2).decode())
+
+
+def _at(policy: Policy, path: str | None) -> object:
+    """The whole policy as plain data, each section with its version; or what stands at a path."""
+    sections = msgspec.to_builtins(policy)
+    found: object = {name: {**sections[name], "version": policy.version(name)} for name in sections}
+    while path:
+        # A key may have dots of its own: the name of a profile, or of a kind of claim.
+        keys = [key for key in found if path == key or path.startswith(f"{key}.")] if isinstance(found, dict) else []
+        if not keys or not isinstance(found, dict):
+            raise _unknown(path)
+        key = max(keys, key=len)
+        found, path = found[key], path[len(key) + 1 :]
+    return found
+
+
+def _unknown(path: str) -> PolicyError:
+    return PolicyError(f"no constant '{shorten(path)}'; 'scalepan policy show' lists them all")
 
 
 def _origin(origin: str) -> str:

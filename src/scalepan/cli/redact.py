@@ -22,7 +22,9 @@ _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff")
 @click.argument("files", nargs=-1, metavar="[FILES... | -]")
 @click.option("--check", is_flag=True, help="Change nothing; print where what is, and fail if there is anything.")
 @json_option
-@click.option("--kinds", metavar="NAMES", help="Look only for these, parted by commas: secret, pii, or kinds like email.")
+@click.option(
+    "--kinds", metavar="NAMES", help="Look only for these, parted by commas: secret, pii, or kinds like email."
+)
 @policy_option
 def redact(files: tuple[str, ...], check: bool, as_json: bool, kinds: str | None, policy_file: Path | None) -> None:
     """Take secrets and personal data out of text.

@@ -19,7 +19,8 @@ from scalepan.cli._common import (
 )
 from scalepan.cli._keep import keep_option, kept
 from scalepan.embed import find_encoder
-from scalepan.errors import InputError, printable, shorten
+from scalepan.errors import InputError, counted, printable, shorten
+from scalepan.files import write_text_private
 from scalepan.policy import load_policy
 from scalepan.score import Score
 from scalepan.trace.batch import Summary, Valued, value_stream
@@ -34,7 +35,9 @@ SHOWN_ID = 40
 @click.argument("files", nargs=-1, metavar="[FILES... | -]")
 @json_option
 @click.option("--details", is_flag=True, help="With --json: add where each part's value comes from, and the evidence.")
-@click.option("--embedder", metavar="NAME", help="none, minilm, or a folder with an ONNX encoder. Default: the policy's.")
+@click.option(
+    "--embedder", metavar="NAME", help="none, minilm, or a folder with an ONNX encoder. Default: the policy's."
+)
 @click.option("--domains", is_flag=True, help="Each trace under all weight profiles.")
 @click.option("--explain", "explain_id", metavar="ID", help="One trace in full: what was weighed, what changed it.")
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="Write a report with pictures to this file.")
@@ -126,7 +129,7 @@ def _good_rows(files: tuple[str, ...], valuer: TraceValuer, *, strict: bool) -> 
             yield row
     if bad:
         hidden = f", the first {SHOWN_BAD_ROWS} shown" if bad > SHOWN_BAD_ROWS else ""
-        complain(f"{bad:,} bad rows of {good + bad:,} skipped{hidden}")
+        complain(f"{counted(bad, 'bad row')} of {good + bad:,} skipped{hidden}")
     if not good:
         raise InputError("no good trace in it" if bad else "no trace in it", file=", ".join(files))
 
@@ -176,7 +179,7 @@ def explanation(row: Valued) -> list[Any]:
         lines.append(Text(f"range  {details.range[0]:.3f} to {details.range[1]:.3f}, as not everything is stated"))
     if details.text_length is not None:
         cut = ", of which the encoder saw the beginning" if details.text_cut else ""
-        lines.append(Text(f"text   {details.text_length:,} characters{cut}", "dim"))
+        lines.append(Text(f"text   {counted(details.text_length, 'character')}{cut}", "dim"))
     lines.append(Text(f"time   {details.took_ms:.3f} ms", "dim"))
     return lines
 
@@ -203,7 +206,7 @@ def _show_summary(rows: Iterator[Valued], html_file: Path | None) -> None:
     if html_file is not None:
         from scalepan.trace.report import report_page
 
-        html_file.write_text(report_page(summary), encoding="utf-8")
+        write_text_private(html_file, report_page(summary))
         complain(f"report written to {html_file}")
 
 
@@ -221,7 +224,10 @@ def summary_view(summary: Summary) -> list[Any]:
             [
                 shorten(short_id(row.trace.id), SHOWN_ID),
                 Text(f"{row.value:.3f}", value_style(row.value)),
-                *(f"{p.value:.2f}" if p.source == "measured" else Text(f"{p.value:.2f}*", "yellow") for p in row.score.parts),
+                *(
+                    f"{p.value:.2f}" if p.source == "measured" else Text(f"{p.value:.2f}*", "yellow")
+                    for p in row.score.parts
+                ),
                 row.score.details.gate.verdict,
                 ", ".join(rule.name for rule in row.score.rules),
             ]
@@ -232,7 +238,9 @@ def summary_view(summary: Summary) -> list[Any]:
     title = "" if whole else f"the best {len(rows)} of {summary.count:,}"
     lines: list[Any] = [Text(title, "bold"), drawn] if title else [drawn]
     lines += ["", Text("how the values are spread", "bold"), histogram(summary.bins)]
-    lines.append(f"\n{summary.count:,} traces, {summary.shared:,} to share, {summary.count - summary.shared:,} to keep")
+    lines.append(
+        f"\n{counted(summary.count, 'trace')}, {summary.shared:,} to share, {summary.count - summary.shared:,} to keep"
+    )
     if summary.unmeasured:
         counts = ", ".join(f"{name} of {count:,}" for name, count in summary.unmeasured.items())
         lines.append(Text(f"* not measured, a default stands in: {counts}", "yellow"))

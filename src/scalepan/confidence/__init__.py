@@ -1,5 +1,6 @@
 """How sure may the agent be, and must a person step in?"""
 
+from scalepan.confidence.ask import AskQueue, terminal
 from scalepan.confidence.batch import confidence_batch
 from scalepan.confidence.calculator import ConfidenceAggregator, ConfidenceCalculator
 from scalepan.confidence.decide import ActionDecision, InterventionLevel
@@ -11,7 +12,8 @@ from scalepan.confidence.evaluators import (
 )
 from scalepan.confidence.factors import ConfidenceFactors
 from scalepan.confidence.formula import ConfidenceScore
-from scalepan.confidence.gate import Answer, AskQueue, Gate, NotAllowedError, Question, Verdict, terminal
+from scalepan.confidence.gate import Answer, Gate, NotAllowedError, Verdict
+from scalepan.confidence.question import Question
 
 __all__ = [
     "ActionDecision",

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scalepan.errors import InputError, did_you_mean
+from scalepan.confidence.evidence import evidence_of
+from scalepan.confidence.formula import ConfidenceScore
+from scalepan.errors import InputError, counted, did_you_mean
 from scalepan.policy.confidence import Aggregation
 from scalepan.score import Part, Score
 
@@ -33,14 +35,15 @@ def aggregate_scores(scores: Sequence[Score], method: str, version: str = "") ->
             "confidence",
             None,
             status="not_applicable",
-            reason=f"none of {len(scores)} steps was measured",
+            reason=f"none of {counted(len(scores), 'step')} was measured",
             policy=version,
         )
     if not scores:
         return Score("confidence", 0.0, parts=(Part("no step", 0.0, 1.0),), base=0.0, policy=version)
     value, weights = _combined(measured, method)
     parts = tuple(
-        Part(f"step {place}", found, weight, "inherited") for (place, found), weight in zip(measured, weights, strict=True)
+        Part(f"step {place}", found, weight, "inherited")
+        for (place, found), weight in zip(measured, weights, strict=True)
     )
     bounds = None
     if missing:
@@ -49,7 +52,10 @@ def aggregate_scores(scores: Sequence[Score], method: str, version: str = "") ->
             for fill in (0.0, 1.0)
         )
         bounds = Bounds(worst, best, missing)
-    return Score("confidence", value, parts=parts, base=value, details=bounds, policy=version)
+    rests_on = tuple(dict.fromkeys(found for score in scores for found in evidence_of(score)))
+    return ConfidenceScore(
+        "confidence", value, parts=parts, base=value, details=bounds, policy=version, evidence=rests_on
+    )
 
 
 def _combined(steps: Sequence[tuple[int, float]], method: str) -> tuple[float, list[float]]:

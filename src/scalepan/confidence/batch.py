@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalepan.confidence.calculator import Config, section_of
 from scalepan.confidence.factors import COUNTS, SHARES, ConfidenceFactors
-from scalepan.confidence.formula import DEFAULTS
 from scalepan.errors import InputError, did_you_mean, quoted
 from scalepan.policy.confidence import Confidence
 
@@ -26,15 +26,15 @@ _NEAR_HALF = 1e-6
 _MOST_PLACES = 9
 
 
-def confidence_batch(factors: Mapping[str, Any] | Any, policy: Confidence = DEFAULTS) -> "Floats":
+def confidence_batch(factors: Mapping[str, Any] | Any, policy: Config = None) -> "Floats":
     """Confidence of many steps at once. `factors` is columns by name: a mapping of arrays, or an Arrow table.
 
-    What is not given is as the spec has it; a single number stands for all rows.
+    What is not given is as the spec has it; a single number stands for all rows. Without a policy, the one in force.
 
     >>> confidence_batch({"search_result_count": [3, 0], "search_max_score": [0.8, 0.0], "source_count": 1}).tolist()
     [0.88, 1.0]
     """
-    columns = _columns(factors)
+    columns, policy = _columns(factors), section_of(policy)
     result = np.empty(max((len(column) for column in columns.values() if column.ndim), default=1))
     for start in range(0, len(result), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)

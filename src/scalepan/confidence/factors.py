@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from scalepan.check import problems
-from scalepan.errors import InputError, quoted
+from scalepan.errors import InputError, counted, quoted
 
 SHARES = (
     *("search_avg_score", "search_max_score", "source_agreement", "llm_self_confidence", "tool_success_rate"),
@@ -50,12 +50,15 @@ class ConfidenceFactors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
             if not isinstance(value := getattr(self, name), int) or isinstance(value, bool) or value < 0:
                 raise _error(f"{quoted(value)} is not a whole number, at least 0", name, [])
         if not _is_number(self.search_score_variance) or not 0 <= self.search_score_variance <= float_info.max:
-            raise _error(f"{quoted(self.search_score_variance)} is not a number, at least 0", "search_score_variance", [])
+            raise _error(
+                f"{quoted(self.search_score_variance)} is not a number, at least 0", "search_score_variance", []
+            )
         if not isinstance(self.is_search_step, bool):
             raise _error(f"{quoted(self.is_search_step)} is not true or false", "is_search_step", [])
         if self.tool_success_count > self.tool_execution_count:
             raise _error(
-                f"{self.tool_success_count} successes of {self.tool_execution_count} executions",
+                f"{counted(self.tool_success_count, 'success', 'successes')} of "
+                f"{counted(self.tool_execution_count, 'execution')}",
                 "tool_success_count",
                 [],
             )
@@ -131,7 +134,9 @@ def succeeded(call: bool | Mapping[str, Any]) -> bool:
             return not call[key]
     if "status" in call:
         return str(call["status"]).lower() in ("success", "succeeded", "ok", "completed", "done")
-    raise _error(f"a tool call with {', '.join(map(str, call)) or 'nothing'} does not say how it went", "tool_calls", [])
+    raise _error(
+        f"a tool call with {', '.join(map(str, call)) or 'nothing'} does not say how it went", "tool_calls", []
+    )
 
 
 def _is_number(value: Any) -> bool:

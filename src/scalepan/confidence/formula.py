@@ -3,10 +3,12 @@
 import msgspec
 
 from scalepan.confidence.factors import ConfidenceFactors
+from scalepan.errors import counted
 from scalepan.policy.confidence import Confidence
-from scalepan.score import Part, Rule, Score
+from scalepan.score import Part, Rule, Score, Source
 
 DEFAULTS = Confidence()
+NO_VARIANCE = ConfidenceFactors().search_score_variance
 
 
 class ConfidenceScore(Score, frozen=True):
@@ -14,6 +16,8 @@ class ConfidenceScore(Score, frozen=True):
 
     breakdown: dict[str, float] = msgspec.field(default_factory=dict)
     penalties: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    """What it rests on beside the agent's own word: `search`, `tools`, `sources`."""
 
 
 def search_quality(factors: ConfidenceFactors, policy: Confidence = DEFAULTS) -> float:
@@ -43,7 +47,7 @@ def confidence(factors: ConfidenceFactors, policy: Confidence = DEFAULTS, versio
     """The score of one step, with its parts, rules and penalties."""
     quality, tools = search_quality(factors, policy), tool_success(factors)
     if factors.is_search_step:
-        parts: tuple[Part, ...] = (Part("search_quality", quality, 1.0, note=_searched(factors)),)
+        parts: tuple[Part, ...] = (Part("search_quality", quality, 1.0, *_searched(factors, policy)),)
         base = quality
     else:
         parts, base = _weighted(factors, quality, tools, policy)
@@ -52,7 +56,7 @@ def confidence(factors: ConfidenceFactors, policy: Confidence = DEFAULTS, versio
         chain.times("tool_success", tools, f"x {tools:g}, of a search step")
     penalties = [chain.times(name, factor, f"x {factor:g}") for name, factor in penalties_of(factors, policy)]
     chain.to("clamp", min(max(chain.at, 0.0), 1.0), "between 0 and 1")
-    chain.to("round", round(chain.at, policy.places), f"to {policy.places} places")
+    chain.to("round", round(chain.at, policy.places), f"to {counted(policy.places, 'place')}")
     language_model = 0.0 if factors.is_search_step else 1.0
     return ConfidenceScore(
         "confidence",
@@ -69,35 +73,53 @@ def confidence(factors: ConfidenceFactors, policy: Confidence = DEFAULTS, versio
             "query_coverage": factors.query_coverage * language_model,
         },
         penalties=tuple(penalties),
+        evidence=evidence_in(factors),
     )
 
 
-def _weighted(factors: ConfidenceFactors, quality: float, tools: float, policy: Confidence) -> tuple[tuple[Part, ...], float]:
+def evidence_in(factors: ConfidenceFactors) -> tuple[str, ...]:
+    """What was found, done or cited, beside what a model says of itself.
+
+    >>> evidence_in(ConfidenceFactors(llm_self_confidence=0.95)), evidence_in(ConfidenceFactors(source_count=1))
+    ((), ('sources',))
+    """
+    found = (
+        ("search", factors.search_result_count > 0),
+        ("tools", factors.tool_success_count > 0),
+        ("sources", factors.source_count > 0),
+    )
+    return tuple(name for name, there in found if there)
+
+
+def _weighted(
+    factors: ConfidenceFactors, quality: float, tools: float, policy: Confidence
+) -> tuple[tuple[Part, ...], float]:
     """The weighted mean of the factors that apply, in the spec's order."""
     weights, applies = policy.weights, policy.applies
+    measured: Source = "measured"
     rows = [
-        ("search_quality", quality, weights.search_quality, quality > 0, _searched(factors)),
+        ("search_quality", quality, weights.search_quality, quality > 0, _searched(factors, policy)),
         ("tool_success", tools, weights.tool_success, True, _called(factors)),
         (
             "source_agreement",
             factors.source_agreement,
             weights.source_agreement,
             factors.source_count > 1,
-            f"{factors.source_count} sources",
+            (measured, counted(factors.source_count, "source")),
         ),
         (
             "llm_self_eval",
             factors.llm_self_confidence,
             weights.llm_self_eval,
             factors.llm_self_confidence > applies.llm_self_eval,
-            "",
+            (measured, ""),
         ),
         (
             "query_coverage",
             factors.query_coverage,
             weights.query_coverage,
             factors.query_coverage > applies.query_coverage,
-            "",
+            (measured, ""),
         ),
     ]
     total = weight = 0.0
@@ -105,7 +127,7 @@ def _weighted(factors: ConfidenceFactors, quality: float, tools: float, policy: 
         if holds:
             total += value * share
             weight += share
-    parts = tuple(Part(name, value, share / weight, note=note) for name, value, share, holds, note in rows if holds)
+    parts = tuple(Part(name, value, share / weight, *origin) for name, value, share, holds, origin in rows if holds)
     return parts, total / weight
 
 
@@ -147,11 +169,21 @@ class _Chain:
         return self.to(name, self.at * factor, note)
 
 
-def _searched(factors: ConfidenceFactors) -> str:
-    return f"{factors.search_result_count} results, the best {factors.search_max_score:g}"
+def _searched(factors: ConfidenceFactors, policy: Confidence) -> tuple[Source, str]:
+    """Where search quality comes from. Below `good_max` the variance counts, and 1.0 stands for one not given.
+
+    Scores from 0 to 1 have no variance above 0.25, so no search ever measured 1.0.
+    """
+    note = f"{counted(factors.search_result_count, 'result')}, the best {factors.search_max_score:g}"
+    mixed = 0 < factors.search_max_score < policy.search_quality.good_max
+    if mixed and factors.search_score_variance == NO_VARIANCE:
+        return "default", f"{note}; the variance was not given, and counts as {NO_VARIANCE:g}"
+    return "measured", note
 
 
-def _called(factors: ConfidenceFactors) -> str:
+def _called(factors: ConfidenceFactors) -> tuple[Source, str]:
     if factors.tool_execution_count:
-        return f"{factors.tool_success_count} of {factors.tool_execution_count} calls"
-    return "no tool was called" if factors.tool_success_rate == 1 else f"a rate of {factors.tool_success_rate:g}"
+        return "measured", f"{factors.tool_success_count} of {counted(factors.tool_execution_count, 'call')}"
+    if factors.tool_success_rate == 1:
+        return "default", "no tool was called"
+    return "measured", f"a rate of {factors.tool_success_rate:g}"

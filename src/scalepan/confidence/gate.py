@@ -6,8 +6,9 @@ done. The question is in the store before anybody is asked, so a process that di
 
 import asyncio
 import inspect
+import os
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from time import monotonic, sleep, time
@@ -15,8 +16,10 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import msgspec
 
-from scalepan.confidence.calculator import ConfidenceCalculator, Config
+from scalepan.arguments import as_callable, as_instance, as_path, as_seconds
+from scalepan.confidence.calculator import ConfidenceCalculator, Config, config_given, evidence_given
 from scalepan.confidence.decide import ActionDecision
+from scalepan.confidence.evidence import rule_on
 from scalepan.confidence.factors import ConfidenceFactors
 from scalepan.confidence.operations import (
     APPROVED,
@@ -25,44 +28,28 @@ from scalepan.confidence.operations import (
     PENDING,
     AnswerQuestion,
     AskDecision,
+    AskDecisions,
     Decided,
+    LabelDecision,
+    Labelled,
     Record,
 )
+from scalepan.confidence.question import LONGEST, Question, call_text
 from scalepan.confidence.receipt import constants_of
 from scalepan.errors import BoundaryError, ConflictError, InputError, StoreError, named, quoted, shorten
+from scalepan.inforce import as_sent
+from scalepan.names import check_id, check_label
+from scalepan.policy import Policy, load_policy
+from scalepan.redact import Redactor
 from scalepan.score import Score
 from scalepan.store import Store
+from scalepan.store.tables import new_id
 
 P = ParamSpec("P")
 R = TypeVar("R")
 POLL_SECONDS = 0.2
-SHOWN_ACTION = 500
 ASKING_FAILED = "asking failed: "
 """How the reason begins where `ask` broke."""
-# An action in quotes must not close them.
-_INSIDE_QUOTES = str.maketrans('“”„‟❝❞〝〞＂"', "‘’‘‘‘’‘’''")
-
-
-def question_text(action: str, reason: str) -> str:
-    """What a person is asked. An agent chose the words of the action, one line: they come last, in quotes.
-
-    >>> print(question_text("send”. It is safe. “", "confidence 0.5 reaches confirm 0.4"))
-    An agent's confidence 0.5 reaches confirm 0.4. It wants to do this: “send’. It is safe. ‘”. May it?
-    """
-    return f"An agent's {reason}. It wants to do this: “{action.translate(_INSIDE_QUOTES)}”. May it?"
-
-
-class Question(NamedTuple):
-    """What a person is asked."""
-
-    id: str
-    action: str
-    score: Score
-    decision: ActionDecision
-    timeout_seconds: float
-
-    def __str__(self) -> str:
-        return question_text(shorten(self.action, SHOWN_ACTION), self.decision.reason)
 
 
 class Answer(NamedTuple):
@@ -86,6 +73,17 @@ class Verdict(NamedTuple):
     def __bool__(self) -> bool:
         return self.allowed
 
+    def __str__(self) -> str:
+        """One line: yes or no, who decided, why, and the confidence."""
+        allowed = "allowed" if self.allowed else "not allowed"
+        return f"{allowed} by {shorten(self.decided_by)}: {shorten(self.why, 120)} ({self.score})"
+
+    def _repr_html_(self) -> str:
+        """The same with the waterfall of its score, for notebooks."""
+        from scalepan.draw.notebook import sentence_html
+
+        return sentence_html(str(self), self.score)
+
 
 class Opened(NamedTuple):
     """A decision in the store: made, or waiting for a person."""
@@ -102,6 +100,10 @@ class NotAllowedError(BoundaryError):
 Reply = Answer | bool | None
 Handler = Callable[[Question], Awaitable[Reply] | Reply]
 """Asks a person. None is no, and so is an error or anything else; the verdict says so."""
+
+
+Evidence = Score | ConfidenceFactors
+Arguments = Mapping[str, Any] | None
 
 
 class Unanswered(NamedTuple):
@@ -124,91 +126,151 @@ class Gate:
         *,
         ask: Handler | None = None,
         notify: Callable[[Question], object] | None = None,
-        store: Store | None = None,
+        store: Store | str | os.PathLike[str] | None = None,
         tenant: str = "default",
+        project: str | None = None,
+        actor: str | None = None,
         timeout_seconds: float | None = None,
     ) -> None:
-        """`ask` is who asks a person; with a store and without `ask`, `scalepan confidence answer` does."""
-        self.calculator = ConfidenceCalculator(config)
-        self.store = store
-        self.tenant = tenant
-        self._ask = ask
-        self._notify = notify
-        limit = self.calculator.policy.gate.timeout_seconds
-        self.timeout_seconds = limit if timeout_seconds is None else timeout_seconds
+        """`ask` is who asks a person; with a store and without `ask`, `scalepan confidence answer` does.
 
-    def check(self, evidence: Score | ConfidenceFactors, action: str) -> Verdict:
-        """Decide about an action, and ask if it must be. Waits for the answer, at most until the time is up."""
-        question, factors = self._question(evidence, action)
-        if question.decision.should_proceed:
-            return self._go_on(question, factors)
-        question = question._replace(id=self._open(question, factors) or "")
+        `actor` names the agent that asks, by default this process; whoever asks cannot answer. Without `config`, the
+        policy in force.
+        """
+        config = config_given(config)
+        policy = config if isinstance(config, Policy) else load_policy()
+        self.calculator = ConfidenceCalculator(policy if config is None else config)
+        legal = "a Store, a store file, or None"
+        self.store = store if store is None or isinstance(store, Store) else Store(as_path("store", store, legal))
+        self.tenant = check_label(as_instance("tenant", tenant, str, "text"), "tenant")
+        self.project = project if project is None else check_label(project, "project")
+        self.actor = actor or f"process {os.getpid()}"
+        self._process = None if actor is not None else os.getpid()
+        self._ask = as_callable("ask", ask, "a function that takes a Question and gives true, false or an Answer")
+        self._notify = as_callable("notify", notify, "a function that takes a Question")
+        limit = self.calculator.policy.gate.timeout_seconds
+        self.timeout_seconds = as_seconds("timeout_seconds", timeout_seconds, lambda: limit)
+        self._redactor = Redactor(policy.redact)
+        self._redact = as_sent(policy)
+
+    def check(self, evidence: Evidence, action: str, args: Arguments = None) -> Verdict:
+        """Decide about an action, and ask if it must be. Waits for the answer, at most until the time is up.
+
+        `args` are the arguments of the action: the policy's rules see them, and so does, redacted, whoever is asked.
+        """
+        asked = self._asked(evidence, action, args)
+        if asked.question.decision.should_proceed:
+            return self._go_on(asked)
+        question = asked.question._replace(id=self._open(asked))
         return self._close(question, self._answer(question))
 
-    async def acheck(self, evidence: Score | ConfidenceFactors, action: str) -> Verdict:
+    async def acheck(self, evidence: Evidence, action: str, args: Arguments = None) -> Verdict:
         """The same, awaited: the loop goes on while a person thinks."""
-        question, factors = self._question(evidence, action)
-        if question.decision.should_proceed:
-            return await asyncio.to_thread(self._go_on, question, factors)
-        id_ = await asyncio.to_thread(self._open, question, factors)
-        question = question._replace(id=id_ or "")
+        asked = self._asked(evidence, action, args)
+        if asked.question.decision.should_proceed:
+            return await asyncio.to_thread(self._go_on, asked)
+        question = asked.question._replace(id=await asyncio.to_thread(self._open, asked))
         answer = await self._aanswer(question)
         return await asyncio.to_thread(self._close, question, answer)
 
-    def open(self, evidence: Score | ConfidenceFactors, action: str) -> Opened:
+    def open(self, evidence: Evidence, action: str, args: Arguments = None) -> Opened:
         """Decide, and where a person must, leave the question in the store: for who cannot wait for the answer."""
-        question, factors = self._question(evidence, action)
-        if question.decision.should_proceed:
-            return Opened(self._go_on(question, factors).id or "", False, 0.0)
-        return Opened(self._open(question, factors) or "", True, question.timeout_seconds)
+        asked = self._asked(evidence, action, args)
+        if asked.question.decision.should_proceed:
+            return Opened(self._go_on(asked).id or "", False, 0.0)
+        return Opened(self._open(asked), True, asked.question.timeout_seconds)
 
     @contextmanager
-    def allowed(self, evidence: Score | ConfidenceFactors, action: str) -> Iterator[Verdict]:
+    def allowed(self, evidence: Evidence, action: str, args: Arguments = None) -> Iterator[Verdict]:
         """`with gate.allowed(factors, "refund order 17"):` runs its body if the gate opens, else NotAllowedError."""
-        yield self._must(self.check(evidence, action), action)
+        yield self._must(self.check(evidence, action, args), action)
 
     def guard(
-        self, evidence: Callable[..., Score | ConfidenceFactors], action: str | None = None
+        self, evidence: Callable[..., Evidence], action: str | None = None
     ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-        """Put the gate around a function, plain or async. `evidence` gets the call's arguments."""
+        """Put the gate around a function, plain or async. `evidence` gets the call's arguments, and so do the rules."""
+        as_callable("evidence", evidence, "a function that takes the call's arguments and gives factors or a Score")
 
         def around(function: Callable[P, R]) -> Callable[P, R]:
+            as_callable("function", function, "a function to put the gate around")
             name = action or function.__name__
+            signature = inspect.signature(function)
 
             @wraps(function)
             def plain(*args: P.args, **kwargs: P.kwargs) -> R:
-                self._must(self.check(evidence(*args, **kwargs), name), name)
+                given = arguments_of(signature, args, kwargs)
+                self._must(self.check(evidence(*args, **kwargs), name, given), name)
                 return function(*args, **kwargs)
 
             @wraps(function)
             async def awaited(*args: P.args, **kwargs: P.kwargs) -> Any:
-                self._must(await self.acheck(evidence(*args, **kwargs), name), name)
+                given = arguments_of(signature, args, kwargs)
+                self._must(await self.acheck(evidence(*args, **kwargs), name, given), name)
                 return await function(*args, **kwargs)  # type: ignore[misc]
 
             return awaited if inspect.iscoroutinefunction(function) else plain  # type: ignore[return-value]
 
         return around
 
+    # For whoever answers
+
+    def pending(self) -> list[Decided]:
+        """The questions that wait in the store, newest first."""
+        found: list[Decided] = self._kept().call("confidence.decisions", AskDecisions(self.tenant)).decisions
+        return found
+
+    def answer(self, id_: str, approve: bool, *, actor: str, why: str | None = None) -> Decided:
+        """Answer a question that waits in the store. `actor` is the person who decides, never the agent that asked.
+
+        An answer is no label: `label` says later whether the action was right.
+        """
+        who = check_label(actor, "actor")
+        request = AnswerQuestion(check_id(id_), approve, self.tenant, who, why, redact=self._redact)
+        decided: Decided = self._kept().call("confidence.answer", request)
+        return decided
+
+    def label(self, id_: str, right: bool, *, actor: str, why: str | None = None) -> Labelled:
+        """Say whether what was decided turned out to be right."""
+        who = check_label(actor, "actor")
+        request = LabelDecision(check_id(id_), right, self.tenant, who, why, redact=self._redact)
+        labelled: Labelled = self._kept().call("confidence.label", request)
+        return labelled
+
+    def _kept(self) -> Store:
+        if self.store is None:
+            raise StoreError("this gate has no store")
+        return self.store
+
     def _must(self, verdict: Verdict, action: str) -> Verdict:
         if not verdict.allowed:
-            raise NotAllowedError(f"{action} was not done: {verdict.why}")
+            raise NotAllowedError(f"{shorten(action)} was not done: {verdict.why}")
         return verdict
 
-    def _question(self, evidence: Score | ConfidenceFactors, action: str) -> tuple[Question, ConfidenceFactors | None]:
+    def _asked(self, evidence: Evidence, action: str, args: Arguments) -> "_Asked":
+        """The contract's decision, made stricter by the policy's rules and by missing evidence."""
+        evidence = evidence_given(evidence)
+        as_instance("action", action, str, "text that says what is to be done")
         factors = evidence if isinstance(evidence, ConfidenceFactors) else None
         score = self.calculator.calculate(evidence) if isinstance(evidence, ConfidenceFactors) else evidence
-        return Question("", action, score, self.calculator.decide_action(score), self.timeout_seconds), factors
+        contract = self.calculator.decide_action(score)
+        ruling = rule_on(contract, score, action, args or {}, self.calculator.policy)
+        shown = self._redactor.redact(action[:LONGEST]).text
+        call = call_text(action, args, lambda text: self._redactor.redact(text).text)
+        question = Question("", shown, score, ruling.decision, self.timeout_seconds, call, ruling.because)
+        return _Asked(question, factors, ruling.raised_to)
 
-    def _go_on(self, question: Question, factors: ConfidenceFactors | None) -> Verdict:
-        id_ = self._record(question, factors, APPROVED, "scalepan", question.decision.reason)
-        question = question._replace(id=id_ or "")
+    def _go_on(self, asked: "_Asked") -> Verdict:
+        question = asked.question
+        id_ = self._record(asked, APPROVED, "scalepan", question.decision.reason)
+        question = question._replace(id=id_ or new_id("dec"))
         if question.decision.level == "notify" and self._notify is not None:
             self._notify(question)
         return Verdict(True, question.decision, question.score, "scalepan", question.decision.reason, id_)
 
-    def _open(self, question: Question, factors: ConfidenceFactors | None) -> str | None:
-        """Put the question in the store, before anybody is asked."""
-        return self._record(question, factors, PENDING, None, None, expires_at=time() + question.timeout_seconds)
+    def _open(self, asked: "_Asked") -> str:
+        """Put the question in the store, before anybody is asked; its id, by which it is answered."""
+        expires_at = time() + asked.question.timeout_seconds
+        return self._record(asked, PENDING, None, None, expires_at=expires_at) or new_id("dec")
 
     def _answer(self, question: Question) -> Answer | Unanswered:
         """Ask, and wait until the time is up."""
@@ -248,6 +310,8 @@ class Gate:
 
     def _close(self, question: Question, answer: Answer | Unanswered) -> Verdict:
         """Write down who decided what. If somebody was quicker in the store, that answer counts."""
+        if isinstance(answer, Answer) and answer.actor is not None and answer.actor == self.actor:
+            answer = Unanswered(f"{self.actor} asked, and cannot answer")
         by, why = None, answer.why
         if isinstance(answer, Unanswered):
             state = EXPIRED
@@ -255,7 +319,11 @@ class Gate:
             state, by = APPROVED if answer.approve else DENIED, answer.actor
         if self.store is not None:
             try:
-                request = AnswerQuestion(question.id, state == APPROVED, self.tenant, by, why, expire=state == EXPIRED)
+                request = AnswerQuestion(
+                    *(question.id, state == APPROVED, self.tenant, by, why),
+                    expire=state == EXPIRED,
+                    redact=self._redact,
+                )
                 kept: Decided = self.store.call("confidence.answer", request)
             except ConflictError:
                 kept = self._decision(question.id)
@@ -269,20 +337,15 @@ class Gate:
             question.score,
             by or ("nobody" if state == EXPIRED else "a person"),
             said,
-            question.id or None,
+            question.id if self.store is not None else None,
         )
 
     def _record(
-        self,
-        question: Question,
-        factors: ConfidenceFactors | None,
-        state: str,
-        by: str | None,
-        why: str | None,
-        expires_at: float | None = None,
+        self, asked: "_Asked", state: str, by: str | None, why: str | None, expires_at: float | None = None
     ) -> str | None:
         if self.store is None:
             return None
+        question, policy = asked.question, self.calculator.policy
         request = Record(
             level=question.decision.level,
             action=question.action,
@@ -290,57 +353,52 @@ class Gate:
             state=state,
             confidence=question.score.value,
             tenant=self.tenant,
-            factors=msgspec.to_builtins(factors),
+            factors=msgspec.to_builtins(asked.factors),
             score=msgspec.to_builtins(question.score, enc_hook=str),
             policy_version=question.score.policy,
             decided_by=by,
             why=why,
             expires_at=expires_at,
-            constants=constants_of(self.calculator.policy),
+            constants=constants_of(policy),
+            gate={"evidence": policy.gate.evidence, "raised_to": asked.raised_to},
+            call=question.call,
+            because=question.because,
+            asked_by=self.actor,
+            process=self._process,
+            project=self.project,
+            redact=self._redact,
         )
         recorded: str = self.store.call("confidence.record", request).id
         return recorded
 
     def _decision(self, id_: str) -> Decided:
-        if self.store is None:
-            raise StoreError("this gate has no store")
-        found: Decided = self.store.call("confidence.decision", AskDecision(id_, self.tenant))
+        found: Decided = self._kept().call("confidence.decision", AskDecision(id_, self.tenant))
         return found
 
 
-def terminal(question: Question) -> Answer | None:
-    """Ask whoever sits at the terminal. An empty line is no; where there is no terminal, nobody answered."""
-    import getpass
+class _Asked(NamedTuple):
+    """A question, and what it is recorded with."""
 
-    try:
-        said = input(f"{question} [y/N] ")
-    except EOFError:
-        return None
-    return Answer(said.strip().lower() in ("y", "yes", "はい"), getpass.getuser())
+    question: Question
+    factors: ConfidenceFactors | None
+    raised_to: str | None
 
 
-class AskQueue:
-    """Questions for an async program: it takes them from `questions` and answers each with `answer`."""
+def arguments_of(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by their names, defaults included; without the object of a method.
 
-    def __init__(self) -> None:
-        self.questions: asyncio.Queue[Question] = asyncio.Queue()
-        self._waiting: dict[int, asyncio.Future[Answer]] = {}
-
-    async def __call__(self, question: Question) -> Answer:
-        """Put the question where it will be seen, and wait."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting[id(question)] = future
-        await self.questions.put(question)
-        try:
-            return await future
-        finally:
-            del self._waiting[id(question)]
-
-    def answer(self, question: Question, answer: Answer) -> None:
-        """Answer a question; one that waits no longer is passed over."""
-        future = self._waiting.get(id(question))
-        if future is not None and not future.done():
-            future.set_result(answer)
+    >>> arguments_of(inspect.signature(lambda order, amount=250, **more: None), (17,), {"note": "x"})
+    {'order': 17, 'amount': 250, 'note': 'x'}
+    """
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    found: dict[str, Any] = {}
+    for place, (name, value) in enumerate(bound.arguments.items()):
+        if signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            found |= value
+        elif not (place == 0 and name in ("self", "cls")):
+            found[name] = value
+    return found
 
 
 def _is_async(handler: Handler) -> bool:

@@ -1,15 +1,16 @@
 """What the store keeps of decisions: the question before it is asked, who answered it, and what was learned."""
 
+import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from hashlib import sha256
 from time import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from scalepan.confidence.receipt import inputs_of
-from scalepan.errors import ConflictError, NotFoundError
-from scalepan.redact import Redactor
+from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
+from scalepan.inforce import redacted, redactor_for
 from scalepan.store.operations import insert_rows, reads, utc_now, writes
 from scalepan.store.receipts import Receipt, write_receipts
 from scalepan.store.tables import AddEvent, add_event, new_id
@@ -52,6 +53,17 @@ class Decided(msgspec.Struct, frozen=True):
     decided_by: str | None = None
     why: str | None = None
     expires_at: float | None = None
+    call: str = ""
+    """The action with its arguments, without secrets."""
+    because: str = ""
+    """Why a person is asked, as a sentence for that person."""
+    asked_by: str | None = None
+    """Who asked, and therefore cannot answer."""
+    asker: str = ""
+    """A digest of the same: what is shown may be redacted, and two people must not look like one."""
+    process: int | None = None
+    """The process that asked, where it asked by itself."""
+    project: str | None = None
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,10 +81,24 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     decided_by: str | None = None
     why: str | None = None
     expires_at: float | None = None
-    asked: bool = False
-    """Whether a person decided; then the answer is a label."""
     constants: Any = None
     """Those of the formula, so that the number can be made again."""
+    gate: Any = None
+    """What the gate asked for beside the score."""
+    call: str = ""
+    because: str = ""
+    asked_by: str | None = None
+    process: int | None = None
+    project: str | None = None
+    redact: bytes = b""
+    """How the caller's policy redacts; see `scalepan.inforce`."""
+
+
+KEPT = (
+    *("action", "reason", "state", "confidence", "decided_by", "why", "expires_at", "call", "because", "asked_by"),
+    *("asker", "process", "project"),
+)
+"""What of a decision stands in its body."""
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -87,29 +113,22 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
     now = utc_now()
     decisions: list[dict[str, Any]] = []
     receipts: list[Receipt] = []
-    labels: list[dict[str, Any]] = []
     events: list[AddEvent] = []
-    for request in map(_redacted, requests):
+    for given in requests:
+        request = _redacted(here, given)
         id_ = new_id("dec")
         receipt = Receipt(
             name="confidence",
             value=request.confidence,
-            inputs=inputs_of(request.factors, request.score, request.constants, request.policy_version),
+            inputs=inputs_of(request.factors, request.score, request.constants, request.policy_version, request.gate),
             body=request.score,
             policy_version=request.policy_version,
             tenant=request.tenant,
             subject=id_,
         )
         receipts.append(receipt)
-        body = {
-            "action": request.action,
-            "reason": request.reason,
-            "state": request.state,
-            "confidence": request.confidence,
-            "decided_by": request.decided_by,
-            "why": request.why,
-            "expires_at": request.expires_at,
-        }
+        body = {name: getattr(request, name) for name in KEPT if name != "asker"}
+        body["asker"] = _digest(id_, given.asked_by) if given.asked_by else ""
         decisions.append(
             {
                 "id": id_,
@@ -120,39 +139,31 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
                 "body": _json(body),
             }
         )
-        if request.asked and request.state in (APPROVED, DENIED):
-            labels.append(_label(id_, request.tenant, request.state, request.decided_by, request.why, now))
         payload = {"decision": id_, "level": request.level, "state": request.state}
         events.append(AddEvent("decision", payload, request.tenant))
     insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
     write_receipts(here.connection, receipts)
-    if labels:
-        insert_rows(here.connection, "labels", LABEL_COLUMNS, labels)
     add_event(here, events)
     return [Recorded(row["id"]) for row in decisions]
 
 
-@cache
-def _redactor() -> Redactor:
-    return Redactor()
+TEXTS = {"action": 10_000, "reason": 2_000, "why": 2_000, "call": 10_000, "because": 2_000}
+"""What people and programs wrote, with how many characters of it are kept."""
+NAMES = ("actor", "decided_by", "asked_by", "identity")
+LONGEST_NAME = 200
 
 
-def _redacted(request: Any) -> Any:
-    """What people and programs wrote, without secrets and personal data: it is kept, and shown to others."""
-    texts = {name: getattr(request, name, None) for name in ("action", "why", "actor", "decided_by")}
-    return msgspec.structs.replace(request, **{name: _redactor().redact(text).text for name, text in texts.items() if text})
-
-
-def _label(id_: str, tenant: str, state: str, actor: str | None, why: str | None, now: Any) -> dict[str, Any]:
-    return {
-        "id": new_id("lbl"),
-        "ts": now,
-        "tenant": tenant,
-        "target_id": id_,
-        "label": RIGHT if state == APPROVED else WRONG,
-        "actor": actor,
-        "body": _json({"why": why}),
-    }
+def _redacted(here: "Here", request: Any) -> Any:
+    """The same without secrets, personal data and control characters: it is kept, and shown to others."""
+    redactor = redactor_for(here, request.redact, request.tenant, request.project)
+    changed: dict[str, Any] = {}
+    for name, limit in {**TEXTS, **dict.fromkeys(NAMES, LONGEST_NAME)}.items():
+        if text := getattr(request, name, None):
+            found = redacted(text, redactor)
+            changed[name] = found if len(found) <= limit else found[: limit - 1] + "…"
+    if getattr(request, "score", None) is not None:
+        changed["score"] = redacted(request.score, redactor)
+    return msgspec.structs.replace(request, **changed)
 
 
 def _json(value: Any) -> str:
@@ -169,32 +180,101 @@ class AnswerQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     why: str | None = None
     expire: bool = False
     """Nobody answered in time: nothing is learned from that."""
+    identity: str | None = None
+    """By what a door knows who answers, such as a token; beside the name that they give."""
+    project: str | None = None
+    """The one project that whoever answers may answer for; None: any of the tenant."""
+    redact: bytes = b""
 
 
 @writes("confidence.answer", AnswerQuestion, Decided)
 def answer(here: "Here", requests: Sequence[AnswerQuestion]) -> list[Decided]:
-    """Answer questions. One that was answered or is too old cannot be answered again."""
-    return [_answered(here, _redacted(request)) for request in requests]
+    """Answer questions. One that was answered or is too old cannot be answered again, and nobody answers their own.
+
+    An answer is no label: whether it was right to approve is known later, and said by `confidence.label`.
+    """
+    return [_answered(here, request) for request in requests]
 
 
-def _answered(here: "Here", request: AnswerQuestion) -> Decided:
-    found = _decision(here, request.id, request.tenant)
+def _answered(here: "Here", given: AnswerQuestion) -> Decided:
+    request = _redacted(here, given)
+    found = _decision(here, request.id, request.tenant, request.project)
     if found.state != PENDING:
         raise ConflictError(
             f"'{request.id}' is {found.state} already{f', by {found.decided_by}' if found.decided_by else ''}"
         )
+    if not request.expire:
+        _refuse_asker(found, given.actor, given.identity)
     late = found.expires_at is not None and time() > found.expires_at
     if late and not request.expire:
         raise ConflictError(f"'{request.id}' waited too long, and was not done")
     state = EXPIRED if request.expire else APPROVED if request.approve else DENIED
-    changed = msgspec.structs.replace(found, state=state, decided_by=request.actor, why=request.why)
-    body = {name: getattr(changed, name) for name in changed.__struct_fields__ if name not in ("id", "at", "level")}
+    by = request.actor or request.identity
+    if request.actor and request.identity and request.actor != request.identity:
+        by = f"{request.actor} ({request.identity})"
+    changed = msgspec.structs.replace(found, state=state, decided_by=by, why=request.why)
+    body = {name: getattr(changed, name) for name in KEPT}
     here.connection.execute("UPDATE decisions SET body = ? WHERE id = ?", [_json(body), request.id])
-    if state != EXPIRED:
-        label = _label(request.id, request.tenant, state, request.actor, request.why, utc_now())
-        insert_rows(here.connection, "labels", LABEL_COLUMNS, [label])
     add_event(here, [AddEvent("decision", {"decision": request.id, "state": state}, request.tenant)])
     return changed
+
+
+def _refuse_asker(found: Decided, *names: str | None) -> None:
+    """BoundaryError for whoever asked: a question that its asker may answer is not a question."""
+    if found.asker and any(name and _digest(found.id, name) == found.asker for name in names):
+        raise BoundaryError(
+            f"'{found.id}' was asked by {found.asked_by}, who cannot answer it; another person or token must"
+        )
+
+
+def _digest(id_: str, name: str) -> str:
+    """Of a name, salted with the decision. Case, width and blanks do not make another person."""
+    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return sha256(f"{id_} {folded}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+class LabelDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether an action, done or not, turned out to be right: for calibration."""
+
+    id: str
+    right: bool
+    tenant: str = "default"
+    actor: str | None = None
+    why: str | None = None
+    identity: str | None = None
+    project: str | None = None
+    redact: bytes = b""
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """The label's id."""
+
+    id: str
+    decision: str
+    label: str
+
+
+@writes("confidence.label", LabelDecision, Labelled)
+def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
+    """Keep labels. The last one of a decision counts; whoever asked gives none."""
+    rows: list[dict[str, Any]] = []
+    for given in requests:
+        request = _redacted(here, given)
+        found = _decision(here, request.id, request.tenant, request.project)
+        _refuse_asker(found, given.actor, given.identity)
+        rows.append(
+            {
+                "id": new_id("lbl"),
+                "ts": utc_now(),
+                "tenant": request.tenant,
+                "target_id": request.id,
+                "label": RIGHT if request.right else WRONG,
+                "actor": request.actor or request.identity,
+                "body": _json({"why": request.why}),
+            }
+        )
+    insert_rows(here.connection, "labels", LABEL_COLUMNS, rows)
+    return [Labelled(row["id"], row["target_id"], row["label"]) for row in rows]
 
 
 class AskDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -210,13 +290,14 @@ def decision(here: "Here", request: AskDecision) -> Decided:
     return _decision(here, request.id, request.tenant)
 
 
-def _decision(here: "Here", id_: str, tenant: str) -> Decided:
+def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -> Decided:
     row = here.connection.execute(
         "SELECT id, ts::TEXT, level, body::TEXT FROM decisions WHERE id = ? AND tenant = ?", [id_, tenant]
     ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no decision '{id_}' here")
-    return _decided(row)
+    found = _decided(row) if row is not None else None
+    if found is None or (project is not None and found.project != project):
+        raise NotFoundError(f"no decision '{shorten(id_)}' here")
+    return found
 
 
 class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,6 +306,8 @@ class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: str = "default"
     pending: bool = True
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    project: str | None = None
+    """None: of every project."""
 
 
 class Decisions(msgspec.Struct, frozen=True):
@@ -236,11 +319,14 @@ class Decisions(msgspec.Struct, frozen=True):
 @reads("confidence.decisions", AskDecisions, Decisions)
 def decisions(here: "Here", request: AskDecisions) -> Decisions:
     """What waits for an answer, or what was decided."""
-    waiting = "AND (body->>'state') = 'pending' AND (body->>'expires_at')::DOUBLE > ?" if request.pending else "AND ? >= 0"
+    waiting = (
+        "AND (body->>'state') = 'pending' AND (body->>'expires_at')::DOUBLE > ?" if request.pending else "AND ? >= 0"
+    )
     rows = here.connection.execute(
         f"SELECT id, ts::TEXT, level, body::TEXT FROM decisions WHERE tenant = ? {waiting} "  # noqa: S608 - constants
+        "AND (? IS NULL OR (body->>'project') = ?) "
         f"ORDER BY ts DESC, rowid DESC LIMIT {request.limit:d}",
-        [request.tenant, time()],
+        [request.tenant, time(), request.project, request.project],
     ).fetchall()
     return Decisions([_decided(row) for row in rows])
 

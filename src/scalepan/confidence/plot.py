@@ -21,7 +21,9 @@ def factor_curves(
     given = msgspec.structs.asdict(factors)
     now = float(confidence(factors, policy))
     xs = np.linspace(0.0, 1.0, POINTS)
-    return [(name, xs.tolist(), confidence_batch({**given, name: xs}, policy).tolist(), given[name], now) for name in SHARES]
+    return [
+        (name, xs.tolist(), confidence_batch({**given, name: xs}, policy).tolist(), given[name], now) for name in SHARES
+    ]
 
 
 def factors_svg(factors: ConfidenceFactors, policy: Confidence) -> str:

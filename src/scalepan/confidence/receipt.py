@@ -5,15 +5,18 @@ from typing import Any
 
 import msgspec
 
+from scalepan.check import resolved
 from scalepan.confidence.decide import InterventionLevel, decide
+from scalepan.confidence.evidence import level_by
 from scalepan.confidence.factors import ConfidenceFactors
-from scalepan.confidence.formula import confidence
+from scalepan.confidence.formula import ConfidenceScore, confidence
 from scalepan.policy.confidence import Confidence
 from scalepan.score import Rule, Score
 from scalepan.store.receipts import LostError
 
 CONSTANTS = ("search_quality", "weights", "applies", "penalties", "thresholds", "places")
 """The keys of the policy section that the formula and the decision look at."""
+resolved(Score, ConfidenceScore)
 
 
 def constants_of(policy: Confidence) -> dict[str, Any]:
@@ -22,10 +25,13 @@ def constants_of(policy: Confidence) -> dict[str, Any]:
     return {name: section[name] for name in CONSTANTS}
 
 
-def inputs_of(factors: Any, score: Any, constants: Any, version: str) -> dict[str, Any]:
-    """What is kept: the factors, or where a finished score was given, that score itself."""
+def inputs_of(factors: Any, score: Any, constants: Any, version: str, gate: Any = None) -> dict[str, Any]:
+    """What is kept: the factors, or where a finished score was given, that score itself; and what the gate asked for.
+
+    `gate` is `evidence`, as the policy has it, and `raised_to`, the level that the action itself calls for.
+    """
     made_of = {"factors": factors} if factors is not None else {"score": score}
-    return {**made_of, "policy": constants, "policy_version": version}
+    return {**made_of, "policy": constants, "policy_version": version, **({"gate": gate} if gate else {})}
 
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
@@ -38,12 +44,17 @@ def recompute(inputs: Mapping[str, Any]) -> Score:
     policy, version = _policy(inputs), inputs.get("policy_version", "")
     if "factors" in inputs:
         return confidence(ConfidenceFactors.from_dict(inputs["factors"]), policy, version)
-    return _added_up(msgspec.convert(inputs["score"], Score), version)
+    given = inputs["score"]
+    score = msgspec.convert(given, ConfidenceScore) if "evidence" in given else msgspec.convert(given, Score)
+    return _added_up(score, version)
 
 
 def level_of(inputs: Mapping[str, Any]) -> InterventionLevel:
-    """What the score calls for, by the thresholds that were in force."""
-    return decide(recompute(inputs), _policy(inputs).thresholds).level
+    """What the score calls for, by the thresholds, the evidence and the rules that were in force."""
+    score = recompute(inputs)
+    decision = decide(score, _policy(inputs).thresholds)
+    gate = inputs.get("gate") or {}
+    return level_by(decision, score, gate.get("evidence", "optional"), gate.get("raised_to"))
 
 
 def _policy(inputs: Mapping[str, Any]) -> Confidence:

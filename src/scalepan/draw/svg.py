@@ -4,13 +4,16 @@ from html import escape
 from typing import NamedTuple
 
 from scalepan.draw.bins import Bins
+from scalepan.errors import printable, shorten
 from scalepan.score import Score
 
 LABEL_WIDTH, BAR_WIDTH, NOTE_WIDTH, ROW = 170, 320, 460, 26
 WIDTH = LABEL_WIDTH + BAR_WIDTH + NOTE_WIDTH
 # Distinct in hue and in lightness, so that they can be told apart without color too.
 COLORS = {"measured": "#2f6fb2", "inherited": "#5aa7a7", "default": "#c9a227", "failed": "#b3443c"}
-UP, DOWN, TOTAL = "#3c8d40", "#b3443c", "#1f2933"
+UP, DOWN, TOTAL, QUIET = "#3c8d40", "#b3443c", "#1f2933", "#52606d"
+LONGEST_LABEL, LONGEST_NOTE = 26, 70
+"""What there is room for, in characters; the whole is in the tooltip."""
 
 
 class _Row(NamedTuple):
@@ -21,12 +24,15 @@ class _Row(NamedTuple):
     note: str
 
 
-def score_svg(score: Score) -> str:
-    """The waterfall of one Score; a score without a value is a line that says why."""
+def score_svg(score: Score, *, ink: str = TOTAL, quiet: str = QUIET) -> str:
+    """The waterfall of one Score; a score without a value is a line that says why.
+
+    `ink` and `quiet` are the colors of text: `currentColor` takes that of the page around it, light or dark.
+    """
     if score.value is None:
-        text = f"{score.name}: not measured ({score.reason})"
-        return _svg(WIDTH, ROW, f'<text x="4" y="17" fill="{TOTAL}">{escape(text)}</text>', text)
-    rows = _rows(score, score.value)
+        text = printable(f"{score.name}: not measured ({score.reason})")
+        return _svg(WIDTH, ROW, f'<text x="4" y="17" fill="{ink}">{escape(text)}</text>', text)
+    rows = _rows(score, score.value, ink)
     # A rule may pass beyond 0..1 before the clamp brings it back.
     high = max(1.0, *(max(row.start, row.end) for row in rows))
     low = min(0.0, *(min(row.start, row.end) for row in rows))
@@ -35,14 +41,21 @@ def score_svg(score: Score) -> str:
         y = number * ROW
         x0, x1 = (LABEL_WIDTH + (at - low) / (high - low) * BAR_WIDTH for at in sorted((row.start, row.end)))
         body.append(
-            f'<text x="{LABEL_WIDTH - 8}" y="{y + 17}" text-anchor="end" fill="{TOTAL}">{escape(row.label)}</text>'
+            f'<text x="{LABEL_WIDTH - 8}" y="{y + 17}" text-anchor="end" fill="{ink}">'
+            f"{_cut(row.label, LONGEST_LABEL)}</text>"
             f'<rect x="{x0:.1f}" y="{y + 5}" width="{max(x1 - x0, 1.0):.1f}" height="{ROW - 10}" fill="{row.color}"/>'
-            f'<text x="{LABEL_WIDTH + BAR_WIDTH + 8}" y="{y + 17}" fill="#52606d">{escape(row.note)}</text>'
+            f'<text x="{LABEL_WIDTH + BAR_WIDTH + 8}" y="{y + 17}" fill="{quiet}">{_cut(row.note, LONGEST_NOTE)}</text>'
         )
-    return _svg(WIDTH, len(rows) * ROW, "".join(body), f"{score.name} {score.value:.3f}")
+    return _svg(WIDTH, len(rows) * ROW, "".join(body), printable(f"{score.name} {score.value:.3f}"))
 
 
-def _rows(score: Score, value: float) -> list[_Row]:
+def _cut(text: str, longest: int) -> str:
+    """Text that fits its place, escaped, with the whole of it as a tooltip where it does not."""
+    shown = escape(shorten(text, longest))
+    return shown if len(text) <= longest else f"<title>{escape(shorten(text, 1000))}</title>{shown}"
+
+
+def _rows(score: Score, value: float, ink: str) -> list[_Row]:
     rows, at = [], 0.0
     for part in score.parts:
         said = part.note if part.source == "measured" else f"{part.source}: {part.note}"
@@ -52,7 +65,7 @@ def _rows(score: Score, value: float) -> list[_Row]:
         change = rule.after - rule.before
         color = UP if change > 0 else DOWN
         rows.append(_Row(rule.name, rule.before, rule.after, color, f"{change:+.3f}  {rule.note}"))
-    rows.append(_Row(score.name, 0.0, value, TOTAL, f"{value:.3f}"))
+    rows.append(_Row(score.name, 0.0, value, ink, f"{value:.3f}"))
     return rows
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Group, JustifyMethod, RenderableType
-from rich.table import Table
+from rich.console import Group, RenderableType
+from rich.table import Table as Grid
 from rich.text import Text
 
 from scalepan.draw.bins import Bins
+from scalepan.draw.table import Cell, Table
 from scalepan.errors import printable
 from scalepan.score import Part, Score
 
@@ -35,10 +36,13 @@ def value_style(value: float) -> str:
 def score_table(score: Score) -> RenderableType:
     """A Score as people read it: what was weighed, what changed it, what it came to."""
     if score.value is None:
-        return Text.assemble((score.name, "bold"), "  ", ("not measured", "yellow"), f" ({score.status}): {score.reason}")
-    table = Table(box=None, pad_edge=False, show_header=False, expand=False)
+        return Text.assemble(
+            (score.name, "bold"), "  ", ("not measured", "yellow"), f" ({score.status}): {score.reason}"
+        )
+    table = Grid(box=None, pad_edge=False, show_header=False, expand=False)
     for justify in ("left", "left", "right", "right", "right", "left"):
-        table.add_column(justify=justify)
+        # Only the note, which is text, gives way on a narrow screen.
+        table.add_column(justify=justify, no_wrap=len(table.columns) < 5)
     for part in score.parts:
         table.add_row(*_part_row(part))
     if score.rules and score.base is not None:
@@ -64,25 +68,9 @@ def _part_row(part: Part) -> tuple[RenderableType, ...]:
     )
 
 
-def table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[RenderableType]],
-    *,
-    right: Iterable[str] = (),
-    folding: Iterable[str] = (),
-) -> Table:
-    """A plain table; the columns named in `right` hold numbers.
-
-    Where the screen is narrow the last column folds, and those in `folding`.
-    """
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    folds = {columns[-1], *folding} if columns else set()
-    for column in columns:
-        justify: JustifyMethod = "right" if column in set(right) else "left"
-        drawn.add_column(column, justify=justify, no_wrap=column not in folds, overflow="fold")
-    for row in rows:
-        drawn.add_row(*row)
-    return drawn
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()) -> Table:
+    """A plain table; the columns named in `right` hold numbers."""
+    return Table(columns, rows, right)
 
 
 def histogram(bins: Bins, *, marks: Sequence[tuple[float, str]] = (), width: int = 40) -> RenderableType:

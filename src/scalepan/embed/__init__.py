@@ -4,6 +4,6 @@ from scalepan.embed.describe import Finding, describe
 from scalepan.embed.embedder import Embedder, Kind
 from scalepan.embed.encoder import Encoder
 from scalepan.embed.fetch import fetch_model
-from scalepan.embed.find import find_encoder
+from scalepan.embed.find import find_encoder, shared_encoder
 
-__all__ = ["Embedder", "Encoder", "Finding", "Kind", "describe", "fetch_model", "find_encoder"]
+__all__ = ["Embedder", "Encoder", "Finding", "Kind", "describe", "fetch_model", "find_encoder", "shared_encoder"]

@@ -13,11 +13,12 @@ from scalepan.embed.embedder import Kind
 from scalepan.embed.folders import TOKENIZER_FILE, model_file
 from scalepan.embed.graph import Graph
 from scalepan.embed.hashes import file_hash
-from scalepan.embed.once import Once, no_fork
+from scalepan.embed.once import Once, numpy_once
 from scalepan.embed.pool import normalize, pool
 from scalepan.embed.recipe import Recipe, read_recipe
 from scalepan.embed.tokens import Tokenized, Tokens, clean
 from scalepan.errors import quoted
+from scalepan.exits import before_exit
 from scalepan.policy.embed import Embed
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Encoder:
         self._tokens = Once(lambda: Tokens(self._folder() / TOKENIZER_FILE, self._recipe()))
         self._graph = Once(lambda: Graph(model_file(self._folder()), self._recipe(), settings.threads))
         self._width = Once(self._measure)
+        self._loaded = Once(self._first_run)
 
     @property
     def model_id(self) -> str:
@@ -65,13 +67,15 @@ class Encoder:
 
     def load(self) -> None:
         """Read tokenizer and graph now, and see that they work together: the first run is also the slowest."""
-        self._run([self._tokens()("")])
+        self._loaded()
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> "NDArray[np.float32]":
         """One row per text, in the order of the texts. A text that was encoded before comes from the cache."""
-        with no_fork:
-            import numpy as np
+        with before_exit():
+            return self._encode(texts, kind)
 
+    def _encode(self, texts: Sequence[str], kind: Kind) -> "NDArray[np.float32]":
+        numpy = numpy_once()
         wanted = self._prepared(texts, kind)
         vectors = self._kept(wanted)
         for some in self._computed([text for text in dict.fromkeys(wanted) if text not in vectors]):
@@ -79,12 +83,19 @@ class Encoder:
             # Batch by batch, so that a long job that is stopped has not worked for nothing.
             self._keep(some)
         rows = [vectors[text] for text in wanted]
-        return np.stack(rows) if rows else np.empty((0, self.dimensions), dtype=np.float32)
+        stacked: NDArray[np.float32] = numpy.stack(rows) if rows else numpy.empty((0, self.dimensions), numpy.float32)
+        return stacked
 
     def is_cut(self, text: str, kind: Kind = "passage") -> bool:
         """Whether the text is longer than what the encoder sees of it."""
         (prepared,) = self._prepared([text], kind)
-        return len(text) > self.settings.max_chars or self._tokens()(prepared).cut
+        with before_exit():
+            return len(text) > self.settings.max_chars or self._tokens()(prepared).cut
+
+    def _first_run(self) -> bool:
+        with before_exit():
+            self._run([self._tokens()("")])
+        return True
 
     def _folder(self) -> Path:
         """Where the files are; asked again when they have gone, because a cache may be deleted at any time."""
@@ -106,7 +117,8 @@ class Encoder:
         kept = self.cache.get([key]).get(key) if self.cache else None
         if kept:
             return int.from_bytes(kept, "big")
-        width: int = self._run([self._tokens()("")]).shape[1]
+        with before_exit():
+            width: int = self._run([self._tokens()("")]).shape[1]
         if self.cache:
             self.cache.put({key: width.to_bytes(4, "big")})
         return width
@@ -143,7 +155,9 @@ class Encoder:
         found = self._vectors.get(keys.values())
         size = self.dimensions * 4
         return {
-            text: np.frombuffer(found[key], dtype="<f4") for text, key in keys.items() if len(found.get(key, b"")) == size
+            text: np.frombuffer(found[key], dtype="<f4")
+            for text, key in keys.items()
+            if len(found.get(key, b"")) == size
         }
 
     def _keep(self, vectors: dict[str, "NDArray[np.float32]"]) -> None:

@@ -1,15 +1,21 @@
 """Which encoder does the policy mean, and is it there?"""
 
+import os
+import threading
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from scalepan.cache import Cache
+import msgspec
+
+from scalepan.arguments import as_instance
+from scalepan.cache import Cache, cache_folder
 from scalepan.embed.encoder import DEFAULTS, Encoder
 from scalepan.embed.folders import fetched_folder, model_file
 from scalepan.embed.prepare import INSTALL, prepare, weights_folder
 from scalepan.errors import EncoderError, MissingExtraError
 from scalepan.policy.embed import Embed
+from scalepan.policy.trust import PATH_STARTS
 
 RUNTIME = ("onnxruntime", "tokenizers")
 """What running an encoder needs."""
@@ -18,12 +24,16 @@ BUILDER = ("onnx", "safetensors")
 
 
 def find_encoder(
-    settings: Embed = DEFAULTS, cache: Cache | Literal["default"] | None = "default", *, remember: bool = True
+    settings: Embed | str = DEFAULTS, cache: Cache | Literal["default"] | None = "default", *, remember: bool = True
 ) -> Encoder | None:
     """The encoder that the policy names, ready to be used; None where it names none, or says auto and none is there.
 
-    Vectors are kept in `cache`, the user's own unless another is given; nowhere if it is None or `remember` is false.
+    `settings` is the policy's section `embed`, or the name of a model. Vectors are kept in `cache`, the user's own
+    unless another is given; nowhere if it is None or `remember` is false.
     """
+    settings = embed_settings("settings", settings)
+    if cache is not None and cache != "default":
+        as_instance("cache", cache, Cache, "a Cache, 'default' for the user's own, or None for none")
     cache = Cache() if cache == "default" else cache
     match settings.model:
         case "none":
@@ -43,14 +53,57 @@ def find_encoder(
             return Encoder(folder, settings, cache, remember=remember)
 
 
+_shared: dict[tuple[Embed, Path], Encoder] = {}
+_sharing = threading.Lock()
+
+
+def _after_fork() -> None:
+    global _sharing
+    # The parent's lock may be held for ever. The encoders make themselves anew.
+    _sharing = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def shared_encoder(settings: Embed | str = DEFAULTS) -> Encoder | None:
+    """The same as `find_encoder`, one for the whole process: a loaded model takes a hundred megabytes and a second."""
+    settings = embed_settings("settings", settings)
+    with _sharing:
+        key = settings, cache_folder()
+        if key not in _shared:
+            found = find_encoder(settings)
+            if found is None:
+                return None  # looked for again next time: it may have been installed
+            _shared[key] = found
+        return _shared[key]
+
+
+def embed_settings(name: str, settings: Embed | str, base: Embed = DEFAULTS) -> Embed:
+    """Settings as they are, or `base` with the model that was named.
+
+    >>> embed_settings("embedder", "minilm").model
+    'minilm'
+    """
+    if isinstance(settings, str) and settings:
+        return msgspec.structs.replace(base, model=settings)
+    legal = (
+        "the embed section of a policy, or a model: auto, none, minilm, a folder with an ONNX encoder, a fetched name"
+    )
+    return as_instance(name, settings, Embed, legal)
+
+
 def named_folder(name: str) -> Path:
-    """The folder that a policy means by this: a path, or a name that was fetched."""
-    folder = Path(name).expanduser()
-    if folder.is_dir() or name.startswith(("/", "./", "../", "~")):
-        return folder
+    """The folder that a policy means by this: a path, or a name that was fetched.
+
+    A name is never looked for in the current folder: a policy that was only found may give a name, but no path.
+    """
+    if name.startswith(PATH_STARTS):
+        return Path(name).expanduser()
     if not fetched_folder(name).is_dir():
+        path = f"; the folder here is './{name}'" if Path(name).is_dir() else ""
         raise EncoderError(
-            f"no encoder '{name}': not a folder, and not fetched; 'scalepan doctor --fetch-model {name}' fetches it"
+            f"no encoder '{name}': it was not fetched; 'scalepan doctor --fetch-model {name}' fetches it{path}"
         )
     return fetched_folder(name)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from scalepan.cache import cache_folder
 from scalepan.embed.hashes import file_hash
 from scalepan.errors import EncoderError
+from scalepan.files import make_folder
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 TOKENIZER_FILE = "tokenizer.json"
@@ -46,7 +47,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
     Who comes second finds `target` there and drops his own; both have then what they wanted.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     _remove_abandoned(target)
     draft = Path(tempfile.mkdtemp(prefix=_draft_prefix(target), dir=target.parent))
     try:

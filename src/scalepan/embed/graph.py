@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scalepan.embed.recipe import Recipe
 from scalepan.embed.tokens import Tokenized
 from scalepan.errors import EncoderError, MissingExtraError
+from scalepan.exits import before_exit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 SENTENCE_OUTPUTS = ("sentence_embedding",)
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-LOG_ERRORS = 3
+LOG_ERRORS, LOG_NOTHING = 3, 4
 
 
 def onnxruntime() -> Any:
@@ -38,6 +39,7 @@ class Graph:
         self.path = path
         self._pad_id = recipe.pad_id
         self._session = _open(path, threads)
+        self._run_options = onnxruntime().RunOptions
         self._inputs = {node.name: "int32" if "int32" in node.type else "int64" for node in self._session.get_inputs()}
         unknown = self._inputs.keys() - set(INPUTS)
         if unknown:
@@ -59,10 +61,18 @@ class Graph:
             ids[row, :length], types[row, :length], mask[row, :length] = text.ids, text.types, 1
         positions = np.broadcast_to(np.arange(shape[1]), shape)
         every = dict(zip(INPUTS, (ids, mask, types, positions), strict=True))
+        given = {name: every[name].astype(dtype, copy=False) for name, dtype in self._inputs.items()}
+        options = self._run_options()
+        options.log_severity_level = LOG_ERRORS
+
+        def stop() -> None:
+            # It ends at the next node, within milliseconds, with an error that nobody is there to see.
+            options.log_severity_level = LOG_NOTHING
+            options.terminate = True
+
         try:
-            (output,) = self._session.run(
-                [self._output], {name: every[name].astype(dtype, copy=False) for name, dtype in self._inputs.items()}
-            )
+            with before_exit(stop):
+                (output,) = self._session.run([self._output], given, options)
         except Exception as error:  # onnxruntime has no narrower base class
             raise EncoderError(f"{self.path}: the graph failed: {_first_line(error)}") from None
         return output.astype(np.float32, copy=False), mask

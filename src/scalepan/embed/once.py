@@ -3,7 +3,8 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from importlib import import_module
+from typing import Any, Generic, TypeVar
 
 from scalepan.forks import after_fork
 
@@ -51,3 +52,7 @@ class Once(Generic[T]):
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._value))
         self._value = None
+
+
+numpy_once: Once[Any] = Once(lambda: import_module("numpy"))
+"""numpy, imported where no fork can come between. Once it is there, nobody waits for the lock that loading holds."""

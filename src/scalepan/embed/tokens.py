@@ -29,7 +29,9 @@ class Tokens:
             raise EncoderError(f"{path}: not a tokenizer: {error}") from None
         added = tokenizer.num_special_tokens_to_add(is_pair=False)
         if recipe.max_tokens <= added:
-            raise EncoderError(f"{path}: max_tokens {recipe.max_tokens} leaves no room: {added} are added to every text")
+            raise EncoderError(
+                f"{path}: max_tokens {recipe.max_tokens} leaves no room: {added} are added to every text"
+            )
         # A tokenizer file has its own idea of both, left over from how it was last used.
         tokenizer.no_padding()
         tokenizer.enable_truncation(recipe.max_tokens)

@@ -179,6 +179,10 @@ class Notes:
             if node.parent >= 0:
                 node = self.nodes[node.parent]
 
+    def generated(self) -> list[Block]:
+        """The blocks that were inserted or put in a block's place, in reading order, without what was kept."""
+        return _brought_below(self.root) if self.root.touched else []
+
     def result(self) -> Page:
         """The page afterwards."""
         if not self.root.touched:
@@ -209,5 +213,18 @@ def _children_after(parent: Node) -> list[Block]:
             if node.touched and not (node.replacement and first.children):
                 first = msgspec.structs.replace(first, children=_children_after(node))
             blocks += [first, *rest]
+    blocks.extend(chain.from_iterable(parent.gaps.get(len(parent.children), ())))
+    return blocks
+
+
+def _brought_below(parent: Node) -> list[Block]:
+    blocks: list[Block] = []
+    for node in parent.children:
+        blocks.extend(chain.from_iterable(parent.gaps.get(node.index, ())))
+        if node.deleted or not node.touched:
+            continue
+        blocks += node.replacement or ()
+        if not (node.replacement and node.replacement[0].children):
+            blocks += _brought_below(node)
     blocks.extend(chain.from_iterable(parent.gaps.get(len(parent.children), ())))
     return blocks

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from scalepan.check import in_order
+from scalepan.check import in_order, resolved
 
 # Documents are trees: none of these can be part of a cycle, so the garbage collector need not look (gc=False).
 
@@ -62,7 +62,9 @@ class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         return "\n".join([block.text for block in self.walk()])
 
 
-class Operation(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False):
+class Operation(
+    Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
+):
     """One edit. A golden case says what content it expects by patterns or exactly; an output brings the content."""
 
     type: Annotated[OperationType, in_order(OperationType)]
@@ -79,6 +81,9 @@ class PageOperations(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
 
     page_id: str
     operations: list[Operation]
+
+
+resolved(list[Run], list[Block])
 
 
 def content_blocks(operation: Operation, new_id: str) -> list[Block]:

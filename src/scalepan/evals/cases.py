@@ -5,19 +5,24 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from scalepan.check import resolved
 from scalepan.evals.blocks import Page, PageOperations
 
 
 class Expected(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """What should come of a case: operations on pages, or, for free text, an output."""
+    """What should come of a case: operations on pages, or, for free text, an output or what stands in it."""
 
     operations: list[PageOperations] = msgspec.field(default_factory=list)
     total_success_count: Annotated[int, Meta(ge=0)] | None = None
     output: Any = None
+    contains: str | list[str] | None = None
+    """Texts that the output contains, wherever they stand in it."""
+    matches: str | list[str] | None = None
+    """Regular expressions that are found in the output."""
 
 
 class Case(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """One golden case."""
+    """One golden case: block edits if it has pages or expects operations, free text if it expects an output."""
 
     id: Annotated[str, Meta(min_length=1)]
     expected: Expected
@@ -26,6 +31,21 @@ class Case(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fie
     pages: list[Page] = msgspec.field(default_factory=list)
     scorers: list[dict[str, Any]] | None = None
     tags: list[str] = msgspec.field(default_factory=list)
+
+    @property
+    def is_edit(self) -> bool:
+        """Whether blocks are edited: there are pages, or operations are expected."""
+        return bool(self.pages) or any(group.operations for group in self.expected.operations)
+
+    @property
+    def is_text(self) -> bool:
+        """Whether an output is expected."""
+        expected = self.expected
+        return expected.output is not None or expected.contains is not None or expected.matches is not None
+
+    def without_answer(self) -> "Case":
+        """The case as a task may see it: what was asked, not what should come of it nor how that is judged."""
+        return msgspec.structs.replace(self, expected=Expected(), scorers=None)
 
 
 class Output(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -36,3 +56,6 @@ class Output(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=Tr
     output: Any = None
     duration_ms: Annotated[float, Meta(ge=0)] | None = None
     error: str | None = None
+
+
+resolved(Case, Output)

@@ -21,9 +21,11 @@ THIRDS: tuple[Where, ...] = ("start", "middle", "end")
 class Evidence:
     """The pages of one case, and what the output made of them. Worked out once, when a scorer asks."""
 
-    def __init__(self, pages: Sequence[Page], actual: Output) -> None:
+    def __init__(self, pages: Sequence[Page], actual: Output, instruction: str = "") -> None:
         self.pages = pages
         self.actual = actual
+        self.instruction = instruction
+        """What the agent was told (`userMessage`)."""
 
     @cached_property
     def applied(self) -> Applied:
@@ -34,6 +36,11 @@ class Evidence:
     def texts(self) -> dict[str, str]:
         """The text of every page afterwards, by page id."""
         return {page.id: page.text for page in self.applied.pages}
+
+    @cached_property
+    def generated(self) -> dict[str, str]:
+        """The text of what was inserted or replaced, by page id."""
+        return {id_: Page("", blocks=notes.generated()).text for id_, notes in self.applied.notes.items()}
 
     @cached_property
     def thirds(self) -> dict[str, dict[str | int | None, Where]]:

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
+from scalepan.errors import quoted
 from scalepan.evals.blocks import Operation, Page
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.context import Evidence, Where
@@ -15,7 +16,17 @@ from scalepan.evals.patterns import near_miss
 from scalepan.evals.registry import bind
 from scalepan.evals.result import ScorerResult
 from scalepan.evals.run import CaseResult
-from scalepan.evals.scorers import anti_hallucination, content_quality, operation_accuracy, target_block_precision
+from scalepan.evals.scorers import (
+    anti_hallucination,
+    contains,
+    content_quality,
+    json_equal,
+    numeric,
+    operation_accuracy,
+    regex,
+    target_block_precision,
+)
+from scalepan.evals.scorers._text import TextDetails
 from scalepan.policy.evals import Evals
 
 KEYS = {
@@ -24,6 +35,14 @@ KEYS = {
     content_quality.NAME: "content_quality_low",
     anti_hallucination.NAME: "anti_hallucination_failed",
 }
+CHECKS = {
+    "operation_accuracy_low": ("unmatchedOperations", "which of type, target and position differs"),
+    "target_precision_low": ("incorrectTargets", "why the target was not found"),
+    "content_quality_low": ("contentIssues", "whether a pattern is too strict or not valid"),
+    "anti_hallucination_failed": ("the difference of input and output", "what was added, deleted or changed"),
+}
+"""By the spec's key: what to check, and what to analyze there (spec scorers.md, "debug strategy")."""
+NOTHING_KEY = "nothing_measured"
 CAUSES = {
     "type mismatch": "wrong type",
     "target mismatch": "wrong target",
@@ -43,11 +62,34 @@ MODES = {
     "invented block": "hallucination",
     "block lost": "hallucination",
     "untouched block changed": "hallucination",
+    "invented fact": "hallucination",
+    "unknown block deleted": "hallucination",
     "not judged": "",
     "score too low": "",
+    "nothing measured": "",
+}
+SENTENCES = {
+    "wrong type": "The wrong type of operation was used",
+    "wrong target": "The wrong target was edited",
+    "wrong position": "The wrong position was chosen for an insert",
+    "extra": "An extra operation was done",
+    "missing": "An expected operation is missing",
+    "target missed": "An expected target was missed",
+    "pattern nearly matched": "A pattern nearly matched",
+    "pattern not found": "An expected pattern was not found in the content",
+    "invented block": "An invented block was added",
+    "block lost": "A block was lost",
+    "untouched block changed": "An untouched block changed",
+    "invented fact": "An invented fact was stated",
+    "unknown block deleted": "A block that is not there was to be deleted",
+    "not judged": "It could not be judged",
+    "score too low": "The score is too low",
+    "nothing measured": "The case did not pass",
 }
 
 
+SHOWN = 3
+"""Differences of a text that a sentence names."""
 NEAR_MISSES, NEAR_MISS_MS = 5, 100.0
 """How many missed patterns of a case are looked at more closely, and for how long each: it is only a hint."""
 
@@ -70,6 +112,17 @@ class Cause(NamedTuple):
             return "context loss in a long document"
         return MODES[self.cause]
 
+    @property
+    def sentence(self) -> str:
+        """What broke, for people."""
+        place = f" ({self.where} of the document)" if self.where else ""
+        return f"{SENTENCES[self.cause]}{place}: {self.evidence}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs; what is empty is left out."""
+        told = {"cause": self.cause, "where": self.where, "evidence": self.evidence, "mode": self.mode}
+        return {key: value for key, value in {**told, "diff": self.diff}.items() if value}
+
 
 class Diagnosis(NamedTuple):
     """Why a case failed, and what may be wrong with the golden case itself."""
@@ -77,11 +130,28 @@ class Diagnosis(NamedTuple):
     causes: list[Cause]
     golden_faults: list[str]
 
+    def by_key(self) -> dict[str, list[Cause]]:
+        """The causes by the spec's key of the scorer that they belong to."""
+        keys: dict[str, list[Cause]] = {}
+        for cause in self.causes:
+            keys.setdefault(cause.key, []).append(cause)
+        return keys
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs: under the spec's keys what to check, what to analyze, and what was found."""
+        told: dict[str, Any] = {}
+        for key, causes in self.by_key().items():
+            check, analyze = CHECKS.get(key, ("details", "how expected and actual differ"))
+            told[key] = {"check": check, "analyze": analyze, "causes": [cause.to_dict() for cause in causes]}
+        return {**told, "golden_faults": self.golden_faults} if self.golden_faults else told
+
 
 def diagnose(case: Case, output: Output, result: CaseResult, policy: Evals) -> Diagnosis:
     """Every cause behind the scorers that did not pass."""
-    evidence = Evidence(case.pages, output)
+    evidence = Evidence(case.pages, output, case.user_message)
     causes: list[Cause] = []
+    if result.score.status == "not_applicable":
+        causes.append(Cause(case.id, NOTHING_KEY, "nothing measured", result.score.reason))
     for one in result.results:
         if one.passed is False:
             causes += _causes(case, one, evidence, policy)
@@ -104,21 +174,44 @@ def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals)
     elif isinstance(details, anti_hallucination.Details):
         yield from _hallucination_causes(case, key, details, evidence)
     else:
-        yield Cause(case.id, key, "score too low", f"{result.type} is {result.score:.3f}, below {result.threshold:g}")
+        said = f"{result.type} is {result.score:.3f}, below {result.threshold:g}{_difference(details)}"
+        yield Cause(case.id, key, "score too low", said)
+
+
+def _difference(details: object) -> str:
+    """What a scorer of free text says of the two sides."""
+    match details:
+        case TextDetails() | numeric.Details():
+            return f"; expected {_quoted(details.expected)}, got {_quoted(details.actual)}"
+        case contains.Details() | regex.Details():
+            return f"; missing: {', '.join(map(_quoted, details.missing[:SHOWN]))}"
+        case json_equal.Details():
+            shown = [
+                f"{one.path or 'the output'}: expected {_quoted(one.expected)}, got {_quoted(one.actual)}"
+                for one in details.differences[:SHOWN]
+            ]
+            return f"; {'; '.join(shown)}"
+    return ""
+
+
+def _quoted(value: object) -> str:
+    return "nothing" if value is msgspec.UNSET else quoted(value)
 
 
 def _operation_causes(case: Case, key: str, details: operation_accuracy.Details, evidence: Evidence) -> Iterator[Cause]:
     for miss in details.unmatched_operations:
-        done = f", done: {_said(miss.actual)}" if miss.actual else ""
+        done = f", done: {said(miss.actual)}" if miss.actual else ""
         where = _where(miss.page_id, miss.expected, evidence)
-        said = f"page '{miss.page_id}': expected {_said(miss.expected)}{done}"
-        yield Cause(case.id, key, CAUSES[miss.reason], said, where)
+        evidence_ = f"page '{miss.page_id}': expected {said(miss.expected)}{done}"
+        yield Cause(case.id, key, CAUSES[miss.reason], evidence_, where)
     for extra in details.extra_operations:
         where = _where(extra.page_id, extra.actual, evidence)
-        yield Cause(case.id, key, "extra", f"page '{extra.page_id}': {_said(extra.actual)} was not asked for", where)
+        yield Cause(case.id, key, "extra", f"page '{extra.page_id}': {said(extra.actual)} was not asked for", where)
 
 
-def _target_causes(case: Case, key: str, details: target_block_precision.Details, evidence: Evidence) -> Iterator[Cause]:
+def _target_causes(
+    case: Case, key: str, details: target_block_precision.Details, evidence: Evidence
+) -> Iterator[Cause]:
     for miss in details.incorrect_targets:
         wanted = Operation(
             type="replace",
@@ -138,13 +231,14 @@ def _content_causes(
         ignore_case=details.ignore_case,
         timeout_ms=min(policy.patterns.timeout_ms, NEAR_MISS_MS),
     )
+    texts = content_quality.searched(evidence, details.scope)
     long = {page.id for page in case.pages if sum(1 for _ in page.walk()) >= policy.long_document}
     for number, missed in enumerate(details.missed_patterns):
         where = _where(missed.page_id, missed.operation, evidence)
         said = f"page '{missed.page_id}': '{missed.pattern}'"
         near = None
         if number < NEAR_MISSES and not missed.exact:
-            near = near_miss(missed.pattern, evidence.texts.get(missed.page_id, ""), limits)
+            near = near_miss(missed.pattern, texts.get(missed.page_id, ""), limits)
         if near is None:
             is_long = missed.page_id in long
             yield Cause(case.id, key, "pattern not found", said, where, in_long_document=is_long)
@@ -153,7 +247,9 @@ def _content_causes(
             yield Cause(case.id, key, "pattern nearly matched", said, where)
 
 
-def _hallucination_causes(case: Case, key: str, details: anti_hallucination.Details, evidence: Evidence) -> Iterator[Cause]:
+def _hallucination_causes(
+    case: Case, key: str, details: anti_hallucination.Details, evidence: Evidence
+) -> Iterator[Cause]:
     groups = [
         ("invented block", details.new_blocks),
         ("block lost", details.deleted_blocks),
@@ -164,7 +260,15 @@ def _hallucination_causes(case: Case, key: str, details: anti_hallucination.Deta
             named = Operation(type="replace", target_block_id=change.block_id)
             where = _where(change.page_id, named, evidence)
             said = f"page '{change.page_id}', block '{change.block_id}'"
+            if change.before is None and change.after is None:
+                yield Cause(case.id, key, "unknown block deleted", said)
+                continue
             yield Cause(case.id, key, cause, said, where, text_diff(change.before or "", change.after or ""))
+
+    for fact in details.new_facts:
+        where = _where(fact.page_id, Operation(type="replace", target_block_id=fact.block_id), evidence)
+        said = f"page '{fact.page_id}', block '{fact.block_id}': {fact.kind} {quoted(fact.text)} is not in the input"
+        yield Cause(case.id, key, "invented fact", said, where)
 
 
 def text_diff(before: str, after: str, name: str = "") -> str:
@@ -184,7 +288,8 @@ def _where(page_id: str, operation: Operation, evidence: Evidence) -> Where:
     return thirds.get(evidence.target(page_id, operation), "")
 
 
-def _said(operation: Operation) -> str:
+def said(operation: Operation) -> str:
+    """An operation in words: `insert after 'p1'`."""
     position = f" {operation.position}" if operation.type == "insert" and operation.position else ""
     return f"{operation.type}{position} {_target(operation)}"
 

@@ -4,14 +4,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scalepan.errors import InputError, quoted
+from scalepan.errors import InputError, counted, quoted
 from scalepan.evals.blocks import Operation, Page
 from scalepan.evals.cases import Case
-from scalepan.evals.patterns import PatternTimeoutError, check_pattern, found, plain_words
+from scalepan.evals.kinds import can_measure
+from scalepan.evals.patterns import PatternTimeoutError, found, plain_words
 from scalepan.evals.registry import Bound
 from scalepan.policy.evals import Evals
 
 FREE_TEXT = {"exact", "contains", "regex", "json-equal", "levenshtein", "numeric", "embedding-similarity"}
+OWN_KEYS = {"contains": "contains", "regex": "matches"}
+"""Scorers for which a case may say what it expects under a key of their own."""
 
 
 class Finding(NamedTuple):
@@ -31,8 +34,9 @@ def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
     found_ = [
         *_scorer_faults(bound),
         *_page_faults(case),
-        *_operation_faults(case, policy),
-        *_free_text_faults(case, bound),
+        *_operation_faults(case, bound, policy),
+        *_free_text_faults(case, bound, policy),
+        *_nothing_faults(case, bound),
         *_count_faults(case),
     ]
     return [Finding(case.id, *fault) for fault in found_]
@@ -59,7 +63,17 @@ def _page_faults(case: Case) -> Iterator[_Fault]:
                 yield f"pages[{index}]", "duplicate-id", f"block id {quoted(id_)} stands {count} times"
 
 
-def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
+def _nothing_faults(case: Case, bound: list[Bound]) -> Iterator[_Fault]:
+    if not case.is_edit and not case.is_text and not can_measure(case, [one.type for one in bound]):
+        message = "has neither operations nor an output, and there are no pages: nothing is measured, so it cannot pass"
+        yield "expected", "nothing-measured", message
+    elif bound and not can_measure(case, [one.type for one in bound]):
+        listed = ", ".join(one.type for one in bound)
+        yield "scorers", "nothing-measured", f"none of {listed} applies to this case, so it cannot pass"
+
+
+def _operation_faults(case: Case, bound: list[Bound], policy: Evals) -> Iterator[_Fault]:
+    in_page = any(_searches_page(one) for one in bound)
     pages = {page.id: _Looked(page) for page in case.pages}
     for i, group in enumerate(case.expected.operations):
         page = pages.get(group.page_id)
@@ -71,7 +85,13 @@ def _operation_faults(case: Case, policy: Evals) -> Iterator[_Fault]:
             if page is not None:
                 yield from _target_faults(operation, page, here)
             for k, pattern in enumerate(operation.expected_content_patterns or ()):
-                yield from _pattern_faults(pattern, page, f"{here}.expectedContentPatterns[{k}]", policy)
+                searched = page if in_page else None
+                yield from _pattern_faults(pattern, searched, f"{here}.expectedContentPatterns[{k}]", policy)
+
+
+def _searches_page(one: Bound) -> bool:
+    """Whether a scorer looks for patterns in the whole page, so that it finds what stood there before."""
+    return one.type == "operation-result" or (one.type == "content-quality" and one.options.scope == "page")
 
 
 class _Looked:
@@ -121,19 +141,20 @@ def _is_whole_text(pattern: str) -> bool:
     return choices is not None and len(choices) == 1 and len(choices[0]) == 1
 
 
-def _free_text_faults(case: Case, bound: list[Bound]) -> Iterator[_Fault]:
-    used = {one.type for one in bound} & FREE_TEXT
-    wanted = case.expected.output
-    if used and wanted is None:
-        yield "expected.output", "never-passes", f"is missing, and {', '.join(sorted(used))} needs it"
-    if "contains" in used and wanted is not None and not [text for text in _listed(wanted) if text != ""]:
-        yield "expected.output", "never-fails", "an empty text is in every output"
-    for pattern in _listed(wanted) if "regex" in used else ():
-        if isinstance(pattern, str):
-            try:
-                check_pattern(pattern)
-            except InputError as error:
-                yield "expected.output", "never-passes", error.problem
+def _free_text_faults(case: Case, bound: list[Bound], policy: Evals) -> Iterator[_Fault]:
+    expected = case.expected
+    for name in sorted({one.type for one in bound} & FREE_TEXT):
+        key = OWN_KEYS.get(name, "output")
+        own = getattr(expected, key)
+        path, wanted = (f"expected.{key}", own) if own is not None else ("expected.output", expected.output)
+        if wanted is None:
+            yield path, "never-passes", f"is missing, and {name} needs it"
+        elif name == "contains" and not [text for text in _listed(wanted) if text != ""]:
+            yield path, "never-fails", "an empty text is in every output"
+        elif name == "regex":
+            for pattern in _listed(wanted):
+                if isinstance(pattern, str):
+                    yield from _pattern_faults(pattern, None, path, policy)
 
 
 def _listed(value: object) -> list[object]:
@@ -144,5 +165,5 @@ def _count_faults(case: Case) -> Iterator[_Fault]:
     stated = case.expected.total_success_count
     pages = len({group.page_id for group in case.expected.operations if group.operations})
     if stated is not None and stated != pages:
-        message = f"{stated} pages are said to succeed, and {pages} have expected operations"
+        message = f"totalSuccessCount says {counted(stated, 'page')}, and expected operations name {pages}"
         yield "expected.totalSuccessCount", "count-disagrees", message

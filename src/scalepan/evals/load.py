@@ -1,17 +1,20 @@
 """Golden cases and outputs from files: everything is checked before anything runs, and every problem is reported."""
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
+from scalepan.arguments import as_path
 from scalepan.check import Problem, problems
 from scalepan.errors import InputError, quoted
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.patterns import check_pattern
 from scalepan.evals.registry import scorer_faults
 from scalepan.policy.evals import Evals
+from scalepan.policy.given import Given, policy_given
 from scalepan.yamlfile import Lines, read_yaml
 
 _CASE = msgspec.json.Decoder(Case)
@@ -28,9 +31,10 @@ class CaseError(InputError):
 class CaseFile:
     """A checked file of golden cases. A JSONL file is read again case by case, so that its size does not matter."""
 
-    def __init__(self, path: Path, policy: Evals) -> None:
-        self.path = path
-        self.policy = policy
+    def __init__(self, path: str | os.PathLike[str], policy: Evals | Given = None) -> None:
+        """`policy` is the section `evals`, or what a whole policy may be given as; by default the policy in force."""
+        self.path = path = as_path("path", path, "a file of golden cases: .yaml or .jsonl")
+        self.policy = policy if isinstance(policy, Evals) else policy_given(policy).evals
         self._yaml: list[Case] | None = None
         self.count = 0
         is_jsonl = path.suffix.lower() in (".jsonl", ".ndjson")
@@ -93,8 +97,8 @@ class CaseFile:
 class OutputFile:
     """A checked JSONL file of actual outputs. Only where each one stands is kept in memory."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = path = as_path("path", path, "a JSONL file of outputs")
         self._at: dict[str, int] = {}
         faults = list(self._check())
         if faults:
@@ -191,6 +195,11 @@ def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, l
         return None, [Problem("", "is nested too deeply")]
 
 
+def case_faults(case: Case, policy: Evals) -> list[Problem]:
+    """What types cannot say is wrong with a case: positions, patterns, scorers."""
+    return _case_faults(case, policy)
+
+
 def _case_faults(case: Any, policy: Evals) -> list[Problem]:
     """What types cannot say, of a case or of raw data that may be none: positions, patterns, scorers."""
     faults = []
@@ -200,10 +209,15 @@ def _case_faults(case: Any, policy: Evals) -> list[Problem]:
             faults.append(Problem(path, "is missing; an insert is before or after its target"))
         for number, pattern in enumerate(patterns):
             try:
-                check_pattern(pattern)
+                check_pattern(pattern, policy.patterns)
             except InputError as error:
                 path = f"expected.operations[{i}].operations[{j}].expectedContentPatterns[{number}]"
                 faults.append(Problem(path, error.problem))
+    for path, pattern in _text_patterns(case):
+        try:
+            check_pattern(pattern, policy.patterns)
+        except InputError as error:
+            faults.append(Problem(path, error.problem))
     scorers = case.scorers if isinstance(case, Case) else case.get("scorers") if isinstance(case, dict) else None
     if isinstance(scorers, list):
         faults += [Problem(error.path, error.problem) for error in scorer_faults(scorers, policy)]
@@ -228,6 +242,26 @@ def _asked_raw(raw: Any) -> Iterator[_Asked]:
             if isinstance(one, dict):
                 patterns = [text for text in _list(one.get("expectedContentPatterns")) if isinstance(text, str)]
                 yield i, j, one.get("type"), one.get("position"), patterns
+
+
+def _text_patterns(case: Any) -> Iterator[tuple[str, str]]:
+    """The patterns that are searched in a text, each with its path: of a case, or of raw data that may be none."""
+    raw = msgspec.structs.asdict(case.expected) if isinstance(case, Case) else _dict(_dict(case).get("expected"))
+    scorers = case.scorers if isinstance(case, Case) else _dict(case).get("scorers")
+    keys = ["matches"]
+    if any(_dict(one).get("type") == "regex" for one in _list(scorers)):
+        keys.append("output")
+    for key in keys:
+        value = raw.get(key)
+        if isinstance(value, str):
+            yield f"expected.{key}", value
+        for number, one in enumerate(_list(value)):
+            if isinstance(one, str):
+                yield f"expected.{key}[{number}]", one
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _list(value: Any) -> list[Any]:

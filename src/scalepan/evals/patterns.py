@@ -19,8 +19,12 @@ NEAR_TEXT = 20_000
 """Where a near miss is looked for: fuzzy search is slow, and what it finds is only a hint."""
 
 
+MOST_REPEATS = 100_000
+"""How often nested `{n}` may ask for a thing in all: the engine makes room for each of them when it compiles."""
+
+
 class PatternTimeoutError(Exception):
-    """A pattern searched for longer than it may."""
+    """A pattern searched for longer than it may, or needs more memory than there is."""
 
 
 @lru_cache(maxsize=4096)
@@ -28,12 +32,52 @@ def compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
     """The pattern, `.` crossing lines; InputError if it is none."""
     import regex
 
+    _check_shape(pattern)
     flags = regex.DOTALL | (regex.IGNORECASE if ignore_case else 0)
     try:
         # It is kept here; the package's own cache would keep it, and search for it, once more.
         return regex.compile(pattern, flags, cache_pattern=False)
-    except (regex.error, OverflowError, RecursionError) as error:
+    except RecursionError:
+        raise InputError(f"{quoted(pattern)} is nested too deeply") from None
+    except MemoryError:
+        raise InputError(f"{quoted(pattern)} needs too much memory") from None
+    except Exception as error:  # whatever the engine's parser stumbles over, the pattern is at fault
         raise InputError(f"{quoted(pattern)} is not a regular expression: {error}") from None
+
+
+# An escape; a set; recursion into the pattern or a group; the start or end of a group; a counted repeat.
+_SHAPE = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]"
+    r"|(?P<recursion>\(\?(?:R|[-+]?\d+|&\w+|P>\w+)\))"
+    r"|(?P<open>\()|(?P<close>\))|\{(?P<least>\d*)(?P<range>,?)(?P<most>\d*)\}",
+    re.DOTALL,
+)
+
+
+def _check_shape(pattern: str) -> None:
+    """InputError for what compiles and then takes all memory or time: recursion, and repeats of repeats."""
+    repeats = [1]
+    """By depth of groups: how often what stands there is asked for."""
+    closed = 1
+    for token in _SHAPE.finditer(pattern):
+        if token["recursion"]:
+            raise InputError(f"{quoted(pattern)} calls itself by {token['recursion']}; recursion is not supported")
+        if token["open"]:
+            repeats.append(1)
+        elif token["close"] and len(repeats) > 1:
+            closed = repeats.pop()
+            repeats[-1] = max(repeats[-1], closed)
+        elif token["least"] is not None or token["most"]:
+            count = max(_count(token["least"]), _count(token["most"]))
+            inside = closed if pattern[token.start() - 1 : token.start()] == ")" else 1
+            repeats[-1] = max(repeats[-1], count * inside)
+        if repeats[-1] > MOST_REPEATS:
+            raise InputError(f"{quoted(pattern)} repeats something more than {MOST_REPEATS:,} times")
+
+
+def _count(digits: str) -> int:
+    # Whoever writes more digits than this asks for too much, however many more there are.
+    return min(int(digits[:9]), MOST_REPEATS + 1) if digits else 0
 
 
 # An escaped sign; `.*`; `|`; a group or a class of signs that mean themselves, once; such signs.
@@ -125,8 +169,15 @@ def _is_quick(pattern: str) -> bool:
     return _QUICK.fullmatch(pattern) is not None and _OWN_DIALECT.search(pattern) is None
 
 
-def check_pattern(pattern: str) -> None:
-    """InputError if this is no pattern."""
+def check_length(pattern: str, limits: Patterns) -> None:
+    """InputError if a pattern is longer than one may be."""
+    if len(pattern) > limits.longest:
+        raise InputError(f"{quoted(pattern)} has {len(pattern):,} characters; a pattern has at most {limits.longest:,}")
+
+
+def check_pattern(pattern: str, limits: Patterns) -> None:
+    """InputError if this is no pattern, or one that would take all memory or time."""
+    check_length(pattern, limits)
     # Only a range can be wrong in what is quick, as in [z-a]; the rest need not be compiled to know that it is right.
     if plain_words(pattern) is None and ("-" in pattern or not _is_quick(pattern)) and quick(pattern) is None:
         compiled(pattern, False)
@@ -134,6 +185,7 @@ def check_pattern(pattern: str) -> None:
 
 def found(pattern: str, text: str, limits: Patterns) -> bool:
     """Whether the pattern occurs anywhere in the text."""
+    check_length(pattern, limits)
     choices = None if limits.ignore_case else plain_words(pattern)
     if choices is not None:
         return any(_in_order(choice, text) for choice in choices)
@@ -144,11 +196,48 @@ def found(pattern: str, text: str, limits: Patterns) -> bool:
         return compiled(pattern, limits.ignore_case).search(text, timeout=limits.timeout_ms / 1000.0) is not None
     except TimeoutError:
         raise PatternTimeoutError(f"pattern {quoted(pattern)} took longer than {limits.timeout_ms:g} ms") from None
+    except MemoryError:
+        raise PatternTimeoutError(f"pattern {quoted(pattern)} needs too much memory") from None
 
 
 def with_case(limits: Patterns, ignore_case: bool | None) -> Patterns:
     """The limits with a scorer's own word on case, if it has one."""
     return limits if ignore_case is None else msgspec.structs.replace(limits, ignore_case=ignore_case)
+
+
+_WILDCARD = re.compile(r"(?<!\\)\.(?:[*+]\??|\{[\d,]*\}\??)")
+_LOOSE = re.compile(r"(?<!\\)\.|\[\^|\\[SWDX]|\\s\\S")
+_SYNTAX = re.compile(r"\(\?[^:)]*[:)]|\\[bBdDwWsSAZnrt]|\{[\d,]*\}|(?<!\\)[\[\](){}|^$*+?.]|\\")
+MOST_ASKED = 20
+
+
+def literals(pattern: str) -> str:
+    """The words of a pattern, without what is syntax.
+
+    >>> literals(r"Cart.*(?:total|sum): \\d+")
+    'Cart   total sum :   '
+    """
+    choices = plain_words(pattern)
+    if choices is not None:
+        return " | ".join(" ".join(words) for words in choices)
+    return _SYNTAX.sub(" ", pattern)
+
+
+def asked_for(patterns: Sequence[str], text: str, limits: Patterns) -> list[str]:
+    """What in a text was asked for by the patterns: what they match, but not what only a wildcard let pass.
+
+    >>> asked_for([r"due \\d+ May.*paid"], "due 5 May, said Bob, is paid", Patterns())
+    ['due 5 May', 'paid']
+    """
+    found = []
+    for pattern in patterns[:MOST_ASKED]:
+        for piece in _WILDCARD.split(pattern):
+            if piece and not _LOOSE.search(piece):
+                # A piece that does not stand alone, such as half a group, asks for nothing.
+                with suppress(InputError, TimeoutError, MemoryError):
+                    match = compiled(piece, limits.ignore_case).search(text, timeout=limits.timeout_ms / 1000.0)
+                    found += [match.group()] if match else []
+    return found
 
 
 class NearMiss(NamedTuple):
@@ -168,7 +257,7 @@ def near_miss(pattern: str, text: str, limits: Patterns) -> NearMiss | None:
     try:
         fuzzy = regex.compile(f"(?:{pattern}){{e<={allowed}}}", flags)
         match = fuzzy.search(text[:NEAR_TEXT], timeout=limits.timeout_ms / 1000.0)
-    except (regex.error, TimeoutError):
+    except (regex.error, TimeoutError, MemoryError, RecursionError):
         return None
     if match is None or not match.group():
         return None

@@ -1,21 +1,28 @@
-"""Which scorer does a name mean? Built in, registered by decorator, `module:name`, or an entry point of a package."""
+"""Which scorer does a name mean? Built in, registered by decorator, or an entry point of an installed package.
+
+A list of scorers is data, and data never runs: it can name what is registered, and nothing else.
+"""
 
 import inspect
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from math import isfinite
 from numbers import Real
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from scalepan.arguments import is_number, wrong
 from scalepan.check import problems
-from scalepan.errors import InputError, did_you_mean, quoted, shorten
+from scalepan.errors import InputError, did_you_mean, named, quoted, shorten
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
-from scalepan.evals.result import ScorerResult
+from scalepan.evals.own_scorers import run_file, users_file
+from scalepan.evals.result import ScorerResult, as_json
 from scalepan.evals.scorers._ratio import failed, ratio
 from scalepan.policy.evals import Evals
 from scalepan.score import Score
@@ -46,7 +53,10 @@ Judge = Callable[[Output, Expected, Context], Score]
 
 
 class Scorer(Protocol):
-    """A scorer of one's own as a class: the score, and details for whoever wants to know why."""
+    """A scorer of one's own as a class: the score, and details for whoever wants to know why.
+
+    `getDetails`, as the spec spells it, works too, and so does a class without details.
+    """
 
     def score(self, actual: Any, expected: Any) -> float:
         """From 0 to 1."""
@@ -70,12 +80,34 @@ def scorer(name: str, *, threshold: float | None = None) -> Callable[[Any], Any]
     ... def short(actual, expected):
     ...     return 1.0 if len(actual.output) < 100 else 0.0
     """
+    if not isinstance(name, str) or not name:
+        raise wrong("name", name, "the name of a scorer: @scorer('short')")
+    if threshold is not None and not is_number(threshold):
+        raise wrong("threshold", threshold, "a number from 0 to 1, or None")
 
     def register(target: Any) -> Any:
+        if inspect.isclass(target) and not _has_score(target):
+            raise InputError(f"scorer '{name}': class {target.__name__} has no score(actual, expected)")
+        if not callable(target) and not _has_score(target):
+            raise InputError(f"scorer '{name}' is neither a function nor a class with score(actual, expected)")
         _registered[name] = _Registered(target, threshold)
         return target
 
     return register
+
+
+def load_scorers(path: str | os.PathLike[str]) -> list[str]:
+    """Run a Python file that the user named; the names of the scorers that it registered by `@scorer`."""
+    before = dict(_registered)
+    run_file(Path(path))
+    names = [name for name, one in _registered.items() if one is not before.get(name)]
+    if not names:
+        raise InputError("registers no scorer; mark one with @scalepan.scorer('its-name')", file=str(path))
+    return names
+
+
+def _has_score(target: Any) -> bool:
+    return callable(getattr(target, "score", None))
 
 
 class Bound(NamedTuple):
@@ -162,31 +194,54 @@ def _find(name: str, path: str) -> _Registered:
         return _registered[name]
     if name in BUILT_IN:
         return _Registered(import_module(BUILT_IN[name]), None)
-    try:
-        if ":" in name:
-            module, _, attribute = name.partition(":")
-            return _Registered(getattr(import_module(module), attribute), None)
-        for point in entry_points(group=ENTRY_POINTS, name=name):
+    if ":" in name:
+        message = f"{quoted(name)} names code, and a list of scorers names registered ones only; {OWN}"
+        raise InputError(message, path=path)
+    for found in (_from_users_file(name), _from_entry_point(name, path)):
+        if found is not None:
+            return found
+    raise InputError(f"no scorer {quoted(name)}{did_you_mean(name, [*BUILT_IN, *_registered])}; {OWN}", path=path)
+
+
+OWN = "load your own with --scorers-from FILE"
+_users_file_run: set[Path] = set()
+
+
+def _from_users_file(name: str) -> _Registered | None:
+    """What the user's own file registers; it is run when a name is not known otherwise, and once."""
+    file = users_file()
+    if file is not None and file not in _users_file_run:
+        load_scorers(file)
+        _users_file_run.add(file)
+    return _registered.get(name)
+
+
+def _from_entry_point(name: str, path: str) -> _Registered | None:
+    for point in entry_points(group=ENTRY_POINTS, name=name):
+        try:
             return _Registered(point.load(), None)
-    except Exception as error:
-        raise InputError(f"scorer '{name}' cannot be loaded: {error}", path=path) from None
-    raise InputError(f"no scorer '{name}'{did_you_mean(name, [*BUILT_IN, *_registered])}", path=path)
+        except Exception as error:
+            raise InputError(f"scorer '{name}' cannot be loaded: {named(error)}", path=path) from None
+    return None
 
 
 def _as_judge(name: str, target: Any, options: dict[str, Any], path: str) -> tuple[Judge, Any]:
     """A function of (actual, expected, context), whatever form the scorer has, and its options."""
     options = {key: value for key, value in options.items() if key != "threshold"}
-    if inspect.ismodule(target):
+    if inspect.ismodule(target) and _has_score(target):
         return target.score, _typed_options(target.Options, options, path)
     if inspect.isclass(target):
+        # The options are data. A class that is no scorer would do with them whatever it does.
+        if not _has_score(target):
+            raise InputError(f"scorer '{name}' is a class without score(actual, expected)", path=path)
         try:
             target = target(**{_snake(key): value for key, value in options.items()})
-        except TypeError as error:
-            raise InputError(f"scorer '{name}' does not take these options: {error}", path=path) from None
+        except Exception as error:
+            raise InputError(f"scorer '{name}' does not take these options: {named(error)}", path=path) from None
         options = {}
     if options:
         raise InputError(f"scorer '{name}' takes no options, and has {', '.join(options)}", path=path)
-    if hasattr(target, "score"):
+    if _has_score(target):
         return _from_object(name, target), None
     if callable(target):
         return _from_function(name, target), None
@@ -202,8 +257,8 @@ def _typed_options(type_: type[msgspec.Struct], options: dict[str, Any], path: s
 def _from_object(name: str, target: Any) -> Judge:
     def judge(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001
         value = target.score(actual, expected)
-        details = target.get_details(actual, expected) if hasattr(target, "get_details") else None
-        return _as_score(name, value, details)
+        detail = getattr(target, "get_details", None) or getattr(target, "getDetails", None)
+        return _as_score(name, value, as_json(detail(actual, expected)) if detail else None)
 
     return judge
 
@@ -212,7 +267,9 @@ def _from_function(name: str, function: Callable[..., Any]) -> Judge:
     takes_context = len(inspect.signature(function).parameters) > 2
 
     def judge(actual: Output, expected: Expected, context: Context) -> Score:
-        return _as_score(name, function(actual, expected, context) if takes_context else function(actual, expected), None)
+        return _as_score(
+            name, function(actual, expected, context) if takes_context else function(actual, expected), None
+        )
 
     return judge
 

@@ -1,10 +1,12 @@
 """How scores become a verdict: every scorer passes, or the case fails (spec scorers.md, "pass logic")."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
 
+from scalepan.arguments import wrong
 from scalepan.errors import InputError
 from scalepan.score import Part, Score, Status
 
@@ -38,6 +40,7 @@ def is_passed(results: Sequence[ScorerResult]) -> bool:
     >>> is_passed([ScorerResult(score=0.8, threshold=0.8), ScorerResult(score=0.5, threshold=0.6)])
     False
     """
+    _check_results(results)
     verdicts = [result.passed for result in results if result.status != "not_applicable"]
     if not verdicts:
         raise InputError("no scorer applies, so nothing can pass")
@@ -50,6 +53,7 @@ def weighted_average(results: Sequence[ScorerResult]) -> float:
     >>> weighted_average([ScorerResult(score=1.0, threshold=0.8, weight=3), ScorerResult(score=0.5, threshold=0.6)])
     0.875
     """
+    _check_results(results)
     total, weighted = 0.0, 0.0
     for result in results:
         if result.score is not None:
@@ -58,6 +62,11 @@ def weighted_average(results: Sequence[ScorerResult]) -> float:
     if not total:
         raise InputError("the weights add up to 0, so there is no average")
     return weighted / total
+
+
+def _check_results(results: object) -> None:
+    if not isinstance(results, Sequence) or not all(isinstance(result, ScorerResult) for result in results):
+        raise wrong("results", results, "a list of ScorerResults")
 
 
 def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
@@ -76,3 +85,21 @@ def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
         for result in measured
     )
     return Score("case", value, parts=parts, base=value, policy=policy)
+
+
+def as_json(value: Any) -> Any:
+    """Details as JSON can say them: JSON has no infinity and no NaN, so these are written out.
+
+    >>> as_json({"ratio": float("inf"), "tried": (1, 2.5)})
+    {'ratio': 'inf', 'tried': [1, 2.5]}
+    """
+    if isinstance(value, float):
+        return value if isfinite(value) else str(value)
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [as_json(item) for item in value]
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    return as_json(plain) if type(plain) is not type(value) else str(value)

@@ -1,5 +1,6 @@
 """Cases, outputs and scorers to results: one after the other, or several at once where a task makes the outputs."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -7,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from scalepan.arguments import as_instance, wrong
 from scalepan.errors import InputError
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.context import Context, Evidence
-from scalepan.evals.registry import Bound, bind
+from scalepan.evals.kinds import EDITS, NONE_APPLIES, NOTHING, choose
+from scalepan.evals.registry import Bound, bind, load_scorers
 from scalepan.evals.result import ScorerResult, case_score, is_passed
 from scalepan.evals.task import stop_all
-from scalepan.policy import Policy, load_policy
+from scalepan.policy import Policy
+from scalepan.policy.given import Given, policy_given
 from scalepan.score import Score, Status
 
 if TYPE_CHECKING:
@@ -61,20 +65,32 @@ def _free(type_: str, taken: Mapping[str, Any]) -> str:
 
 
 class Evaluator:
-    """Scorers under a policy. `scorers`: a preset's name or a list; a case's own list comes before both."""
+    """Scorers under a policy. `scorers`: a preset's name or a list; a case's own list comes before both.
+
+    A preset is for block edits: a free-text case without scorers gets what its `expected` asks for. A list judges
+    every case. `scorers_from`: a Python file whose `@scorer` registrations may then be named; it is run.
+    """
 
     def __init__(
         self,
         scorers: str | Sequence[Mapping[str, Any]] | None = None,
-        policy: Policy | None = None,
+        policy: Given = None,
         embedder: "Callable[[], Embedder | None]" = lambda: None,
+        *,
+        scorers_from: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.policy = policy if policy is not None else load_policy()
+        if scorers_from is not None:
+            load_scorers(scorers_from)
+        self.policy = policy_given(policy)
         self._evals = self.policy.evals
         self._version = self.policy.version("evals")
+        if embedder is None or not callable(embedder):
+            raise wrong("embedder", embedder, "a function that gives an encoder: lambda: my_encoder")
         self._embedder = embedder
         self._judge_kept: Judge | None = None
         self.bound = bind(scorer_list(scorers, self.policy), self._evals)
+        self._is_preset = scorers is None or isinstance(scorers, str)
+        self._by_name: dict[str, Bound] = {}
 
     def _judge(self) -> "Judge":
         """The language model that this run's policy names, whatever other policies are around."""
@@ -86,49 +102,67 @@ class Evaluator:
 
     def evaluate(self, case: Case, output: Output) -> CaseResult:
         """Judge one output."""
-        context = Context(Evidence(case.pages, output), self._evals, None, self._embedder, self._judge)
+        as_instance("case", case, Case, "a Case; CaseFile reads them from a file")
+        as_instance("output", output, Output, "an Output, such as Output(output='...')")
+        context = Context(
+            Evidence(case.pages, output, case.user_message), self._evals, None, self._embedder, self._judge
+        )
         results = tuple(self._results(self.bound_for(case), case, output, context))
         try:
             passed = is_passed(results)
         except InputError:
             passed = False
         score = case_score(results, self._version)
+        if score.status == "not_applicable":
+            score = msgspec.structs.replace(score, reason=NONE_APPLIES if results else NOTHING)
         return CaseResult(id=case.id, passed=passed, score=score, results=results, duration_ms=output.duration_ms)
 
     def bound_for(self, case: Case) -> list[Bound]:
-        """The scorers of a case: its own, or those of the run."""
-        return bind(case.scorers, self._evals) if case.scorers is not None else self.bound
+        """The scorers of a case: its own, else the run's list, else those of the preset that fit the kind of case."""
+        if case.scorers is not None:
+            return bind(case.scorers, self._evals)
+        return choose(case, self.bound, self._one) if self._is_preset else self.bound
+
+    def _one(self, name: str) -> Bound:
+        if name not in self._by_name:
+            (self._by_name[name],) = bind([{"type": name}], self._evals)
+        return self._by_name[name]
 
     def _results(self, bound: Sequence[Bound], case: Case, output: Output, context: Context) -> Iterator[ScorerResult]:
         for one in bound:
             if output.error:
-                status: Status = "failed"
-                yield ScorerResult(
-                    type=one.type,
-                    score=None,
-                    threshold=one.threshold,
-                    weight=one.weight,
-                    status=status,
-                    reason=output.error,
-                )
+                yield _unmeasured(one, "failed", output.error)
+            elif one.type in EDITS and not case.is_edit and not output.operations:
+                yield _unmeasured(one, "not_applicable", "the case has neither pages nor expected operations")
             else:
                 yield one(output, case.expected, context)
 
-    def run(self, cases: Iterable[Case], produce: Produce, *, jobs: int = 1) -> Iterator[tuple[Case, Output, CaseResult]]:
+    def run(
+        self, cases: Iterable[Case], produce: Produce, *, jobs: int = 1
+    ) -> Iterator[tuple[Case, Output, CaseResult]]:
         """Every case with its output and result, in the order of the cases; `jobs` outputs are made at once."""
         for case, output in _produced(cases, produce, jobs):
             yield case, output, self.evaluate(case, output)
+
+
+def _unmeasured(one: Bound, status: Status, reason: str) -> ScorerResult:
+    return ScorerResult(
+        type=one.type, score=None, threshold=one.threshold, weight=one.weight, status=status, reason=reason
+    )
 
 
 def scorer_list(scorers: str | Sequence[Mapping[str, Any]] | None, policy: Policy) -> Sequence[Mapping[str, Any]]:
     """A preset by name, a list as it is, or the policy's preset."""
     if scorers is None:
         scorers = policy.evals.preset
-    if not isinstance(scorers, str):
-        return scorers
-    if scorers not in policy.evals.presets:
-        raise InputError(f"no preset '{scorers}'; there are {', '.join(policy.evals.presets)}")
-    return policy.evals.presets[scorers]
+    if isinstance(scorers, str):
+        if scorers not in policy.evals.presets:
+            raise InputError(f"no preset '{scorers}'; there are {', '.join(policy.evals.presets)}")
+        return policy.evals.presets[scorers]
+    given: Any = [scorers] if isinstance(scorers, Mapping) else scorers  # one is meant as such, and not its keys
+    if not isinstance(given, Sequence):
+        raise wrong("scorers", scorers, "a preset's name, a list such as [{'type': 'exact'}], or None")
+    return given
 
 
 def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tuple[Case, Output]]:

@@ -17,7 +17,7 @@ def cases_schema() -> dict[str, Any]:
         "type": "object",
         "required": ["type"],
         "properties": {
-            "type": {"type": "string", "description": "a scorer's name, or module:name of your own"},
+            "type": {"type": "string", "description": "the name of a registered scorer"},
             "weight": {"type": "number", "minimum": 0, "default": 1},
             "threshold": {"type": "number", "minimum": 0, "maximum": 1},
         },

@@ -22,18 +22,27 @@ LEFTOVER_SECONDS = 1.0
 _CALLABLE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
-def as_task(task: str | Callable[[Case], Any], *, timeout_s: float = 60.0, retries: int = 0) -> Callable[[Case], Output]:
+def names_code(task: str) -> bool:
+    """Whether a task is `module:name`, rather than a command."""
+    return _CALLABLE.fullmatch(task) is not None
+
+
+def as_task(
+    task: str | Callable[[Case], Any], *, timeout_s: float = 60.0, retries: int = 0
+) -> Callable[[Case], Output]:
     """A function that makes an output of a case. It never raises: what goes wrong is the output's error.
 
     `task` is a callable, `module:name` of one, or a shell command in which `{id}` stands for the case's id. A command
     gets the case as JSON on standard input and prints the output as JSON; any other text is the output as it is.
+    Neither sees what is expected.
     """
-    if isinstance(task, str) and not _CALLABLE.fullmatch(task):
+    if isinstance(task, str) and not names_code(task):
         once = _command(task, timeout_s)
     else:
         once = _call(_loaded(task), timeout_s)
 
     def produce(case: Case) -> Output:
+        case = case.without_answer()
         start = perf_counter()
         output = once(case)
         for _ in range(retries):
@@ -122,7 +131,7 @@ def _command(command: str, timeout_s: float) -> Callable[[Case], Output]:
 def _finished(case: Case, process: "subprocess.Popen[bytes]", timeout_s: float) -> Output:
     """What a command has printed when it ends in time. Its pipes are read aside: something it left may hold them."""
     out, err = _Reader(process.stdout), _Reader(process.stderr)
-    feeder = threading.Thread(target=_feed, args=(process.stdin, msgspec.json.encode(case)), daemon=True)
+    feeder = threading.Thread(target=_feed, args=(process.stdin, _asked(case)), daemon=True)
     feeder.start()
     try:
         code = process.wait(timeout_s)
@@ -135,6 +144,10 @@ def _finished(case: Case, process: "subprocess.Popen[bytes]", timeout_s: float) 
         reason = f": {shorten(said[-1], 200)}" if said else ""
         return Output(id=case.id, error=f"the task ended with code {code}{reason}")
     return _read(case, out.text())
+
+
+def _asked(case: Case) -> bytes:
+    return msgspec.json.encode({key: value for key, value in msgspec.to_builtins(case).items() if key != "expected"})
 
 
 class _Reader:

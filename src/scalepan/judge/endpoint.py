@@ -11,7 +11,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from scalepan.errors import MissingExtraError, shorten
+from scalepan.errors import MissingExtraError, counted, shorten
 from scalepan.judge.again import jitter, pause
 from scalepan.judge.judgement import Tokens
 from scalepan.judge.key import Key, key_of
@@ -202,15 +202,19 @@ class Endpoint:
             todo = f"refuses the key in {key.variable}" if key else f"wants a key; set {key.variable}"
             raise CallError(f"the endpoint {todo} ({status}){more}", hopeless=True)
         if status == 404:
-            raise CallError(f"no such address or model (404){more}; check judge.base_url and judge.model", hopeless=True)
+            raise CallError(
+                f"no such address or model (404){more}; check judge.base_url and judge.model", hopeless=True
+            )
         if 300 <= status < 400:
             to = urlsplit(reply.headers.get("location", ""))
             where = shorten(f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else to.path, SHOWN)
-            raise CallError(f"the endpoint redirects to {where}, which is not followed; see judge.base_url", hopeless=True)
+            raise CallError(
+                f"the endpoint redirects to {where}, which is not followed; see judge.base_url", hopeless=True
+            )
         if status != 429 and status < 500:
             raise CallError(f"the endpoint answered {status}{more}")
         if last:
-            raise CallError(f"the endpoint answered {status} {self._repeats + 1} times{more}")
+            raise CallError(f"the endpoint answered {status} {counted(self._repeats + 1, 'time')}{more}")
 
     async def _back_off(self, reply: _Reply | None, repeats: int) -> None:
         """Wait before the next try. A server that has too much to do gets quiet from every caller."""

@@ -31,7 +31,7 @@ class Judge:
     """Asks the language model that the policy names. One per policy is enough: threads and loops may share it.
 
     >>> Judge(Policy()).ask(Prompt(text="Is this polite? {answer}", values={"answer": "Hi!"})).reason
-    'no judge is set: say where in judge.base_url and judge.model, or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL'
+    'no judge is set: say where in judge.base_url, judge.model, or SCALEPAN_JUDGE__BASE_URL, SCALEPAN_JUDGE__MODEL'
     """
 
     def __init__(self, policy: Policy | None = None, *, cache: Cache | None = None) -> None:
@@ -59,8 +59,8 @@ class Judge:
         """Why nobody can be asked, in one line; empty if somebody can. Nothing is sent to find out."""
         if not self._judge.base_url or not self._judge.model:
             return (
-                "no judge is set: say where in judge.base_url and judge.model,"
-                " or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL"
+                "no judge is set: say where in judge.base_url, judge.model,"
+                " or SCALEPAN_JUDGE__BASE_URL, SCALEPAN_JUDGE__MODEL"
             )
         return ""
 
@@ -182,17 +182,19 @@ class Judge:
         return self._read(answer, prompt)
 
     def _read(self, answer: Answer, prompt: Prompt) -> Judgement:
-        raw = self._raw(answer.text)
+        raw, told = self._raw(answer.text), tuple(map(self._clean, answer.notes))
         try:
             values, notes = parse(answer.text, prompt.fields, self._judge.parse)
         except UnreadableError as error:
             judgement = failed(self._clean(str(error)), raw)
-            return msgspec.structs.replace(judgement, tokens=answer.tokens, calls=answer.calls, notes=answer.notes)
+            return msgspec.structs.replace(
+                judgement, tokens=answer.tokens, calls=answer.calls, notes=tuple(map(self._clean, answer.notes))
+            )
         return Judgement(
             value=values[prompt.fields[0]],
             values=values,
             raw=raw,
-            notes=(*answer.notes, *notes),
+            notes=(*told, *map(self._clean, notes)),
             tokens=answer.tokens,
             calls=answer.calls,
         )

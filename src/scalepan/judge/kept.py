@@ -5,6 +5,7 @@ import json
 import msgspec
 
 from scalepan.cache import Cache, content_key
+from scalepan.check import resolved
 from scalepan.judge.judgement import Judgement, Tokens
 from scalepan.judge.prompt import Prompt
 from scalepan.policy.judge import Judge
@@ -20,6 +21,9 @@ class Kept(msgspec.Struct, frozen=True, gc=False):
     raw: str
     notes: tuple[str, ...]
     tokens: Tokens | None
+
+
+resolved(Kept)
 
 
 def key_for(prompt: Prompt, messages: list[dict[str, str]], policy: Judge) -> bytes:

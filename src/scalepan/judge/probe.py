@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from scalepan.embed import Finding
+from scalepan.errors import counted
 from scalepan.judge.endpoint import FORMAT, is_local
 from scalepan.judge.judge import Judge
 from scalepan.judge.judgement import Judgement
@@ -16,7 +17,10 @@ QUESTION = {
     "answer": "A spider has eight legs.",
     "sources": ["Spiders are arachnids and have eight legs."],
 }
-SETTINGS = "set judge.base_url and judge.model in scalepan.yaml, or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL"
+SETTINGS = (
+    "set judge.base_url and judge.model in a file that you name with --policy or in your own configuration, "
+    "or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL"
+)
 
 
 def probe(policy: Policy) -> Finding:
@@ -35,7 +39,7 @@ def probe(policy: Policy) -> Finding:
 
 
 def _about(judgement: Judgement, key: Key, structured: bool) -> str:
-    cost = f"{judgement.tokens.total} tokens" if judgement.tokens else "tokens not counted"
+    cost = counted(judgement.tokens.total, "token") if judgement.tokens else "tokens not counted"
     form = "structured answers" if structured else "answers read from text"
     whose = f"key from {key.variable}" if key else "no key"
     return f"answers in {judgement.took_ms:,.0f} ms: {judgement.value:g} for a right answer; {form}, {cost}, {whose}"

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
+from scalepan.arguments import as_callable, as_instance
 from scalepan.confidence import (
     ActionDecision,
     ConfidenceCalculator,
@@ -23,13 +24,13 @@ from scalepan.confidence import (
     Verdict,
 )
 from scalepan.confidence.gate import ASKING_FAILED, Handler
-from scalepan.errors import InputError, ScalepanError, named, quoted
-from scalepan.loop.ending import Ending, trace_of, with_quality
+from scalepan.errors import InputError, ScalepanError, quoted
+from scalepan.loop.ending import Ending, redacted_trace, trace_of, with_quality
 from scalepan.loop.evidence import Answered, agreement_of, factors_so_far, judged
 from scalepan.loop.notes import Notes
 from scalepan.loop.offers import claims_from_trace
 from scalepan.loop.report import Asked, Ballot, Report
-from scalepan.loop.steps import Steps, ToolCall
+from scalepan.loop.steps import Steps, ToolCall, error_text
 from scalepan.loop.surroundings import Kit, kit_for, policy_of, stored_layers
 from scalepan.memory import Claim, Memory, NewClaim, Recalled
 from scalepan.memory.ingest import Added
@@ -71,10 +72,13 @@ class Session:
 
         `domain` is the trace's field of work. `ask` and `notify` are the gate's. `keep`: what is offered is kept too.
         """
-        if not query.strip():
+        if not as_instance("query", query, str, "text").strip():
             raise InputError("the query is empty", path="query")
         if isinstance(memory, Memory) and policy is not None:
             raise InputError("the memory has a policy already; give it this one", path="policy")
+        as_instance("domain", domain, str, "text, such as 'finance'")
+        as_callable("ask", ask, "a function that takes a Question")
+        as_callable("notify", notify, "a function that takes a Question")
         self.id = new_id("ses")
         self.query = query
         self.domain = domain
@@ -94,10 +98,11 @@ class Session:
         who = self.memory.who
         self.memory.who = msgspec.structs.replace(who, session=who.session or self.id, trace_id=self.trace_id)
         self.policy = policy_of(self.memory)
-        self._kit = Kit(None, TraceValuer(self.policy))
+        self._kit = Kit(None, TraceValuer(self.policy, embedder=None))
         self._keep, self._ask, self._notify = keep, ask, notify
         self._notes = Notes()
-        self._steps = Steps()
+        self._redactor = Redactor(self.policy.redact)
+        self._steps = Steps(self._redacted)
         self._used: dict[str, str] = {}
         self._answered = Answered()
         self._ending: Ending = "unknown"
@@ -120,8 +125,9 @@ class Session:
         self._begun = True
         stored = self._notes.from_store("the store's policies are not applied", lambda: stored_layers(self.memory))
         self.policy = policy_of(self.memory, stored or ())
+        self._redactor = Redactor(self.policy.redact)
         kit = self._notes.tried("novelty and agreement are not measured", lambda: kit_for(self.policy))
-        self._kit = kit or Kit(None, TraceValuer(self.policy))
+        self._kit = kit or Kit(None, TraceValuer(self.policy, embedder=None))
         found = self._notes.from_store("nothing was recalled", lambda: self.memory.activate(self.query))
         if found is not None:
             self.recalled, self.context = found.claims, found.active_context_id
@@ -132,7 +138,7 @@ class Session:
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         # Ctrl-C and the like end a session without saying how the task went.
         if self._ending == "unknown" and isinstance(error, Exception):
-            self.fail(named(error))
+            self.fail(error_text(error, self._redacted))
         self._notes.tried("the trace was not valued", self._value)
         if self.trace is not None:
             self._notes.from_store("the value is not kept", partial(self._keep_value, self.trace))
@@ -214,24 +220,27 @@ class Session:
         agreement = agreement_of(texts, self.policy, self._kit.encoder, self._notes)
         return factors_so_far(self.recalled, self._steps.done(), texts, agreement, self._answered)
 
-    def may(self, action: str) -> Verdict:
-        """Whether an action may be done; a person is asked if it must be. `verdict.why` says why not."""
+    def may(self, action: str, /, **args: Any) -> Verdict:
+        """Whether an action may be done; a person is asked if it must be. `verdict.why` says why not.
+
+        `args` are the arguments of the action: `s.may("refund", order=17, amount=250)`.
+        """
         factors = self.factors()
         try:
-            verdict = self._gate().check(factors, action)
+            verdict = self._gate().check(factors, action, args or None)
         except ScalepanError as error:
             self._notes.failed("the decision is not kept", error)
-            verdict = self._gate(kept=False).check(factors, action)
+            verdict = self._gate(kept=False).check(factors, action, args or None)
         return self._decided(action, verdict)
 
-    async def amay(self, action: str) -> Verdict:
+    async def amay(self, action: str, /, **args: Any) -> Verdict:
         """The same, awaited: the event loop goes on while a person thinks."""
         factors = await asyncio.to_thread(self.factors)
         try:
-            verdict = await self._gate().acheck(factors, action)
+            verdict = await self._gate().acheck(factors, action, args or None)
         except ScalepanError as error:
             self._notes.failed("the decision is not kept", error)
-            verdict = await self._gate(kept=False).acheck(factors, action)
+            verdict = await self._gate(kept=False).acheck(factors, action, args or None)
         return self._decided(action, verdict)
 
     # How it ended
@@ -280,10 +289,24 @@ class Session:
         claims = list(filter(None, self._used.values())) or [one.text for one in self.recalled]
         return list(dict.fromkeys([*claims, *self._steps.done().observed]))
 
+    def _redacted(self, text: str) -> str:
+        """Text as a step keeps it. What cannot be redacted is not kept."""
+        found = self._notes.tried("a step is kept without its text", lambda: self._redactor.redact(text).text)
+        return "(could not be redacted)" if found is None else found
+
     def _gate(self, *, kept: bool = True) -> Gate:
         store = self.memory.store if kept and not self._notes.store_gone else None
         ask: Handler | None = self._ask
-        return Gate(self.policy, ask=ask, notify=self._notify, store=store, tenant=self.memory.who.tenant)
+        who = self.memory.who
+        return Gate(
+            self.policy,
+            ask=ask,
+            notify=self._notify,
+            store=store,
+            tenant=who.tenant,
+            project=who.project,
+            actor=self.id,
+        )
 
     def _decided(self, action: str, verdict: Verdict) -> Verdict:
         self.asked.append(Asked(action, verdict))
@@ -301,7 +324,7 @@ class Session:
             return
         scored = self.score.value if self.score is not None else None
         stated = self._answered.stated
-        self.trace = trace_of(
+        trace = trace_of(
             self.trace_id,
             self.query,
             steps,
@@ -311,6 +334,7 @@ class Session:
             confidence=scored if stated is None else stated,
             actor=self.memory.who.actor,
         )
+        self.trace = redacted_trace(trace, self._redactor)
         self.value = self._kit.valuer.evaluate_value(self.trace)
         self.trace = with_quality(self.trace, float(self.value))
 
@@ -318,7 +342,7 @@ class Session:
         who = self.memory.who
         model = self._kit.encoder.model_id if self._kit.encoder is not None else None
         receipt = value_receipt(trace, self.value, self.policy, model=model, tenant=who.tenant, project=who.project)
-        (self.value_id,) = keep(self.memory.store, [receipt])
+        (self.value_id,) = keep(self.memory.store, [receipt], self.policy)
 
     def _vote(self, claim: str) -> None:
         context = self.context if any(claim == one.id for one in self.recalled) else None
@@ -342,7 +366,7 @@ class Session:
             [f"{one.action}: {one.verdict.why}" for one in self.asked if one.was_refused],
             confidence=0.5 if scored is None else scored,
             note=f"{self.id}, trace value {self.value.value:.3f}",
-            redactor=Redactor(self.policy.redact),
+            redactor=self._redactor,
         )
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from scalepan.errors import MissingExtraError, ScalepanError, StoreError, named
+from scalepan.errors import ScalepanError, StoreError, UnansweredError, named
+from scalepan.store.generation import LostWritesError
 
 R = TypeVar("R")
 
@@ -28,8 +29,8 @@ class Notes:
     def failed(self, without: str, error: Exception) -> None:
         """Something went wrong, and this is what there is no more."""
         self.add(f"{without}: {error if isinstance(error, ScalepanError) else named(error)}")
-        # Of the store itself; its children are about one call, and the next may do.
-        if type(error) in (StoreError, MissingExtraError):
+        # Of the store itself; most of its children are about one call, and the next may do.
+        if type(error) in (StoreError, UnansweredError, LostWritesError):
             self.store_gone = True
 
     def tried(self, without: str, work: Callable[[], R]) -> R | None:

@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from scalepan.errors import shorten
+from scalepan.loop.ending import redacted_trace
 from scalepan.loop.steps import FAILED, has_failed
 from scalepan.memory import NewClaim, Provenance
+from scalepan.policy import load_policy
 from scalepan.redact import Redactor
 from scalepan.trace import ReasoningTrace, Step
 
@@ -23,7 +25,8 @@ def claims_from_trace(
 ) -> list[NewClaim]:
     """What helped after an error, what a person refused, or else how the task ended. Nothing if nobody said how.
 
-    They are offers: nothing is kept here. `redactor` is the policy's, `note` goes into their provenance.
+    They are offers: nothing is kept here. `redactor` is the policy's, by default that of the policy in force; `note`
+    goes into their provenance.
 
     >>> from scalepan.samples import sample_trace
     >>> [claim.kind for claim in claims_from_trace(sample_trace())]
@@ -31,7 +34,9 @@ def claims_from_trace(
     """
     if trace.metadata.success is None:
         return []
-    redactor = redactor or Redactor()
+    redactor = redactor or Redactor(load_policy().redact)
+    trace = redacted_trace(trace, redactor)  # before anything is cut: half a secret is not found
+    refusals = [redactor.redact(refusal).text for refusal in refusals]
     task = trace.task.objective
     drafts = [("fact", f"{lesson} (task: {_short(task)})") for lesson in _lessons(trace.steps)]
     drafts += [("policy_hint", f"A person refused to {_short(refusal)} (task: {_short(task)})") for refusal in refusals]

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scalepan.confidence import ActionDecision, Verdict
+from scalepan.errors import printable
 from scalepan.loop.ending import Ending
 from scalepan.memory import NewClaim
 from scalepan.memory.feedback import Voted
@@ -80,7 +81,7 @@ class Report(msgspec.Struct, frozen=True):
         rows += [("offered", f"{claim.kind}: {claim.text}") for claim in self.offered]
         rows += [("kept", f"{one.id}{'' if one.created else ', known already'}") for one in self.kept]
         rows += [("note", note) for note in self.notes]
-        return "\n".join(f"{name:<11} {text}".rstrip() for name, text in rows)
+        return "\n".join(f"{name:<11} {printable(text)}".rstrip() for name, text in rows)
 
 
 def _number(score: Score) -> str:

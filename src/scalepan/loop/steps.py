@@ -1,17 +1,18 @@
 """What an agent does in a session, step by step, from any thread: thoughts, tool calls, observations, recoveries."""
 
 import threading
+from collections.abc import Callable
 from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import msgspec
 
-from scalepan.errors import named, own_words, shorten
+from scalepan.errors import own_words, shorten
 from scalepan.trace import Step, Tool
 from scalepan.trace.model import StepType
 
-LONGEST_SUMMARY = 500
+LONGEST_SUMMARY, LONGEST_ERROR, LOOKED_AT = 500, 200, 10_000
 FAILED = "failed: "
 """How the summary of a tool call begins that failed in a session."""
 
@@ -30,7 +31,9 @@ class Done(NamedTuple):
 class Steps:
     """The steps so far, in the order in which they ended. Thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
+        """`redact` is the session's: what a tool gave is redacted before it is cut, or half a secret would be left."""
+        self.redact = redact
         self._lock = threading.Lock()
         self._steps: list[Step] = []
         self._calls: list[bool] = []
@@ -47,6 +50,7 @@ class Steps:
     def ended(self, call: "ToolCall", latency_ms: float) -> None:
         """A tool call that went well or failed."""
         output = None if call.output is None else as_text(call.output)
+        told = None if call.output is None else _summary(call.output, self.redact)
         with self._lock:
             self._steps.append(
                 Step(
@@ -54,7 +58,7 @@ class Steps:
                     type="tool_call",
                     tool=Tool(name=call.name),
                     input=call.input,
-                    output_summary=output if call.error is None else f"{FAILED}{call.error}",
+                    output_summary=told if call.error is None else f"{FAILED}{call.error}",
                     latency_ms=latency_ms,
                 )
             )
@@ -92,7 +96,7 @@ class ToolCall:
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         if error is not None:
-            self.error = named(error)
+            self.error = error_text(error, self._steps.redact)
         self._steps.ended(self, (perf_counter() - self._start) * 1000.0)
 
 
@@ -107,12 +111,31 @@ def as_text(value: Any) -> str:
     >>> as_text({"id": 17, "open": True})
     '{"id":17,"open":true}'
     """
+    return shorten(_text(value), LONGEST_SUMMARY)
+
+
+def _summary(value: Any, redact: Callable[[str], str]) -> str:
+    """The same as it may be kept. Enough is looked at that no secret begins within what is kept and ends outside."""
+    text = _text(value)
+    seen = text[:LOOKED_AT]
+    found = redact(seen)
+    if len(seen) < len(text):
+        found = found[: max(len(found) - LONGEST_SUMMARY, 0)] + "…"
+    return shorten(found, LONGEST_SUMMARY)
+
+
+def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
+    """An exception in one line, redacted before it is cut."""
+    name, said = type(error).__name__, redact(own_words(error, str)[:LOOKED_AT])
+    return name if said in ("", name) else f"{name}: {shorten(said, LONGEST_ERROR)}"
+
+
+def _text(value: Any) -> str:
     plain = _plain(value)
     try:
-        text = plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
+        return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
     except Exception:
-        text = own_words(value)
-    return shorten(text, LONGEST_SUMMARY)
+        return own_words(value)
 
 
 def _plain(value: Any) -> Any:

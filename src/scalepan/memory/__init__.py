@@ -1,7 +1,19 @@
 """What should it recall now? Claims, found by words and meaning, weighed by use, certainty and age."""
 
 from scalepan.memory.answers import Features, Recall, Recalled
+from scalepan.memory.awaited import AsyncMemory
 from scalepan.memory.memory import Memory
 from scalepan.memory.model import Claim, Entity, NewClaim, Provenance, Who
 
-__all__ = ["Claim", "Entity", "Features", "Memory", "NewClaim", "Provenance", "Recall", "Recalled", "Who"]
+__all__ = [
+    "AsyncMemory",
+    "Claim",
+    "Entity",
+    "Features",
+    "Memory",
+    "NewClaim",
+    "Provenance",
+    "Recall",
+    "Recalled",
+    "Who",
+]

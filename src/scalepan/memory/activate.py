@@ -8,8 +8,11 @@ import msgspec
 
 from scalepan.memory.answers import Recall, Recalled
 from scalepan.memory.claims import utc
+from scalepan.memory.contexts import Expire, expire
+from scalepan.memory.forget import there_of, without_gone
+from scalepan.memory.ingest import clean_actor
 from scalepan.memory.keeper import Rules, keeper
-from scalepan.memory.model import Who, written
+from scalepan.memory.model import Who, traced, written
 from scalepan.memory.recall import Ask, recall
 from scalepan.memory.receipt import inputs_of
 from scalepan.store.operations import insert_rows, reads, writes
@@ -42,13 +45,28 @@ ITEM_COLUMNS = {
 }
 
 
+class Noted(msgspec.Struct, frozen=True):
+    """It is kept."""
+
+
 @reads("memory.search", Ask, Recall)
 def search(here: "Here", request: Ask) -> Recall:
     """The best claims for a query. Nothing is kept but an event."""
+    request = traced(request)
     answer, event = recall(here, request, "search")
     who = request.who
-    here.later("store.add_event", AddEvent("search", event, who.tenant, here.id, who.trace_id))
+    here.later("memory.note_recall", AddEvent("search", event, who.tenant, here.id, who.trace_id))
     return answer
+
+
+@writes("memory.note_recall", AddEvent, Noted)
+def note_recall(here: "Here", requests: Sequence[AddEvent]) -> list[Noted]:
+    """Keep events about recalls. Their claims may have been forgotten since then, and then are not named."""
+    payloads = without_gone(here.connection, [request.payload for request in requests])
+    add_event(
+        here, [msgspec.structs.replace(request, payload=said) for request, said in zip(requests, payloads, strict=True)]
+    )
+    return [Noted()] * len(requests)
 
 
 class KeepContext(msgspec.Struct, frozen=True):
@@ -63,22 +81,25 @@ class KeepContext(msgspec.Struct, frozen=True):
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """The context's id and when it ends."""
+    """The context's id, when it ends, and the ranks of the claims that are in it."""
 
     id: str
     expires_at: str
+    ranks: list[int]
 
 
 @reads("memory.activate", Ask, Recall)
 def activate(here: "Here", request: Ask) -> Recall:
     """The same as an active context: only what reaches the threshold, kept until it expires."""
+    request = traced(request)
     # One moment for all of it: the ages that are kept are those that were weighed.
     now = request.at if request.at is not None else time()
     answer, event = recall(here, msgspec.structs.replace(request, at=now), "activate")
     rules = keeper(here).rules(here, request.who, request.policy)
-    expires = now + rules.policy.retrieval.context_hours * SECONDS_AN_HOUR
+    # Whatever moment its ages are of, it is kept from now on.
+    expires = time() + rules.policy.retrieval.context_hours * SECONDS_AN_HOUR
     who = request.who
-    actor = rules.redactor.redact(who.actor).text if who.actor else None
+    actor = clean_actor(who, rules.redactor)
     provenance = {"at": written(now), "actor": actor, "request_id": here.id, "trace_id": who.trace_id}
     id_ = new_id("ac")
     context = {
@@ -107,10 +128,14 @@ def activate(here: "Here", request: Ask) -> Recall:
         for claim, receipt in zip(answer.claims, receipts, strict=True)
     ]
     kept: Kept = here.write("memory.keep_context", KeepContext(context, items, receipts, event, who, here.id))
-    return msgspec.structs.replace(answer, active_context_id=kept.id, expires_at=kept.expires_at)
+    # What was forgotten while this was weighed is not in the context, so it is not in the answer.
+    claims = [one for one in answer.claims if one.rank in kept.ranks]
+    return msgspec.structs.replace(answer, claims=claims, active_context_id=kept.id, expires_at=kept.expires_at)
 
 
-def _receipt(one: Recalled, context: str, answer: Recall, now: float, rules: Rules, who: Who, model: str | None) -> Receipt:
+def _receipt(
+    one: Recalled, context: str, answer: Recall, now: float, rules: Rules, who: Who, model: str | None
+) -> Receipt:
     return Receipt(
         name="score_final",
         value=one.score_final.value,
@@ -127,21 +152,34 @@ def _receipt(one: Recalled, context: str, answer: Recall, now: float, rules: Rul
 
 @writes("memory.keep_context", KeepContext, Kept)
 def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
-    """Write contexts with their items."""
-    insert_rows(here.connection, "active_contexts", CONTEXT_COLUMNS, [request.context for request in requests])
-    items = [item for request in requests for item in request.items]
-    if items:
-        insert_rows(here.connection, "active_context_items", ITEM_COLUMNS, items)
-    write_receipts(here.connection, [receipt for request in requests for receipt in request.receipts])
+    """Write contexts with their items, those that are still there."""
+    there = there_of(here.connection, [item["claim_id"] for request in requests for item in request.items])
+    items = [[item for item in request.items if item["claim_id"] in there] for request in requests]
+    contexts = [{**request.context, "items": len(some)} for request, some in zip(requests, items, strict=True)]
+    insert_rows(here.connection, "active_contexts", CONTEXT_COLUMNS, contexts)
+    every = [item for some in items for item in some]
+    if every:
+        insert_rows(here.connection, "active_context_items", ITEM_COLUMNS, every)
+    receipts = [one for request in requests for one in request.receipts if one.subject in there]
+    write_receipts(here.connection, receipts)
+    said = without_gone(here.connection, [request.event for request in requests])
     events = [
         AddEvent(
             "activate",
-            {**request.event, "active_context_id": request.context["id"]},
+            {**event, "active_context_id": request.context["id"]},
             request.who.tenant,
             request.request_id,
             request.who.trace_id,
         )
-        for request in requests
+        for request, event in zip(requests, said, strict=True)
     ]
     add_event(here, events)
-    return [Kept(request.context["id"], f"{request.context['expires_at'].isoformat()}+00:00") for request in requests]
+    expire(here, [Expire(time())])
+    return [
+        Kept(
+            request.context["id"],
+            f"{request.context['expires_at'].isoformat()}+00:00",
+            [item["rank"] for item in some],
+        )
+        for request, some in zip(requests, items, strict=True)
+    ]

@@ -1,11 +1,16 @@
 """What a recall gives back: claims with their score and its reasons, and what the recall itself was like."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, overload
 
 import msgspec
 
+from scalepan.errors import shorten
 from scalepan.memory.model import Claim
 from scalepan.score import Score
+
+SHOWN = 3
+"""How many claims stand in the one line of a recall."""
 
 
 class Gain(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,7 +35,7 @@ class Features(msgspec.Struct, frozen=True):
     """Raw; None where the text level does not weigh (L0)."""
     cos: float | None = None
     score_div: float | None = None
-    """What MMR chose it by."""
+    """What MMR chose it by; None where the score alone did."""
 
 
 class Recalled(msgspec.Struct, frozen=True):
@@ -52,6 +57,15 @@ class Recalled(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The claim's text."""
         return self.claim.text
+
+    def __str__(self) -> str:
+        return f"{self.score_final:.3f} {self.id}: {shorten(self.text, 80)} ({self.reason})"
+
+    def _repr_html_(self) -> str:
+        """The text and the waterfall of its score, for notebooks."""
+        from scalepan.draw.notebook import sentence_html
+
+        return sentence_html(f"{self.id}: {self.text}", self.score_final)
 
     def to_dict(self, *, features: bool = True) -> dict[str, Any]:
         """As the spec spells it: score_final a number; features and reason unless they are not wanted."""
@@ -90,7 +104,7 @@ class Recall(msgspec.Struct, frozen=True):
     claims: list[Recalled]
     policy_version: str
     request_id: str
-    trace_id: str | None
+    trace_id: str
     alpha: float
     why_alpha: str
     k_txt: int
@@ -112,14 +126,38 @@ class Recall(msgspec.Struct, frozen=True):
     population: tuple[float, float] = (0.0, 0.0)
     """Mean and deviation of utility over everything that could be recalled; kept with each score."""
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Recalled]:
         return iter(self.claims)
 
     def __len__(self) -> int:
         return len(self.claims)
 
-    def __getitem__(self, place: int) -> Recalled:
+    @overload
+    def __getitem__(self, place: int) -> Recalled: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Recalled]: ...
+    def __getitem__(self, place: int | slice) -> Recalled | list[Recalled]:
         return self.claims[place]
+
+    def __str__(self) -> str:
+        """One line: how many, and the best of them."""
+        best = ", ".join(f"{one.score_final:.3f} “{shorten(one.text, 40)}”" for one in self.claims[:SHOWN])
+        more = ", …" if len(self.claims) > SHOWN else ""
+        return f"{self._count()}{': ' if best else ''}{best}{more}"
+
+    def _repr_html_(self) -> str:
+        """A table of the claims, for notebooks."""
+        from scalepan.draw.notebook import table_html
+
+        rows = [
+            (str(one.rank), f"{one.score_final:.3f}", one.text, one.id, one.reason + _flag(one)) for one in self.claims
+        ]
+        caption = "; ".join([self._count(), *self.notes])
+        return table_html(caption, ("rank", "score", "text", "id", "why"), rows)
+
+    def _count(self) -> str:
+        count = len(self.claims)
+        return f"{count} claim{'' if count == 1 else 's'} of {self.candidates} found"
 
     def to_dict(self, *, features: bool = True) -> dict[str, Any]:
         """Plain data with the spec's keys, ready for JSON."""
@@ -134,3 +172,8 @@ class Recall(msgspec.Struct, frozen=True):
             if getattr(self, name) is not None:
                 data[name] = getattr(self, name)
         return data
+
+
+def _flag(one: Recalled) -> str:
+    # A rejected one says so in its reason already.
+    return "; below_threshold" if one.below_threshold and "below_threshold" not in one.reason else ""

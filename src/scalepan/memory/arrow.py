@@ -5,18 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scalepan.errors import MissingExtraError
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def vector_table(ids: Sequence[str], vectors: "NDArray[np.float32]") -> Any:
     """Ids and vectors as a table with columns `id` and `vector`, for `connection.register`."""
-    try:
-        import nanoarrow as na
-    except ImportError:
-        raise MissingExtraError("the store", "store") from None
+    import nanoarrow as na
+
     count, width = vectors.shape
     wide = na.fixed_size_list(na.float32(), width)
     numbers = na.c_array(np.ascontiguousarray(vectors, dtype=np.float32).ravel(), na.float32())

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from scalepan.errors import InputError
+from scalepan.errors import InputError, counted
 from scalepan.memory.bench_data import Document, Query, part_of, pseudo_queries, read_folder, sample
 from scalepan.memory.bench_measure import Tell, measure
 from scalepan.memory.bench_result import Bench
@@ -37,10 +37,9 @@ def bench_folder(
         groups = list(dict.fromkeys(document.group for document in data.documents))
         notes = [*data.notes]
         claim_of = _load(file, data.documents, policy, tell)
-        if len(set(claim_of.values())) < len(claim_of):
-            notes.append(
-                f"{len(claim_of) - len(set(claim_of.values())):,} documents repeat another's text: one claim for both"
-            )
+        repeated = len(claim_of) - len(set(claim_of.values()))
+        if repeated:
+            notes.append(f"{counted(repeated, 'document')} with the text of another: one claim for both")
         queries = [query._replace(gold=_as_claims(query.gold, claim_of)) for query in data.queries]
         lost = {query.group for query in queries} - set(groups)
         if lost:
@@ -76,20 +75,20 @@ def bench_store(
         notes = [f"{len(queries):,} labelled queries"]
         unknown = sum(1 for query in queries for id_ in query.gold if id_ not in ids)
         if unknown:
-            notes.append(f"{unknown:,} labels name a claim that is not here: they count as not found")
+            notes.append(f"{counted(unknown, 'label')} of a claim that is not here, counted as not found")
     else:
         queries = pseudo_queries(claims, _relations(memory))
         parts = [part_of(claim) for claim in claims]
-        counted = ", ".join(f"{part} {parts.count(part):,}" for part in ("train", "valid", "test"))
+        sizes = ", ".join(f"{part} {parts.count(part):,}" for part in ("train", "valid", "test"))
         notes = [
-            f"split by hash: {counted}; queries are pieces of the test part's claims, so words have it easy: "
+            f"split by hash: {sizes}; queries are pieces of the test part's claims, so words have it easy: "
             "--labels asks what people ask"
         ]
     if not queries:
         raise InputError(
             "no query has a relevant claim"
             if labelled is not None
-            else f"{len(claims):,} claims here, and none falls into the test part: add more, or give --labels"
+            else f"{counted(len(claims), 'claim')} here, and none falls into the test part: add more, or give --labels"
         )
     # All of one project: whatever the labels' order, one group.
     queries = [query._replace(group="") for query in queries]
@@ -155,7 +154,8 @@ def _relations(memory: Memory) -> Iterator[tuple[str, str]]:
     page = 100_000
     for start in range(0, 1 << 40, page):
         rows = memory.store.sql(
-            f"SELECT source_id, target_id FROM relations WHERE tenant = '{tenant}' ORDER BY id LIMIT {page} OFFSET {start}",
+            f"SELECT source_id, target_id FROM relations WHERE tenant = '{tenant}' ORDER BY id "
+            f"LIMIT {page} OFFSET {start}",
             page,
         )
         yield from ((source, target) for source, target in rows)
@@ -166,4 +166,4 @@ def _relations(memory: Memory) -> Iterator[tuple[str, str]]:
 def _sampled(asked: Sequence[Query], queries: Sequence[Query]) -> list[str]:
     if len(asked) == len(queries):
         return []
-    return [f"{len(asked):,} of {len(queries):,} queries, the same each time (--limit)"]
+    return [f"{len(asked):,} of {counted(len(queries), 'query', 'queries')}, the same each time (--limit)"]

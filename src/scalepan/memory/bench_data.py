@@ -6,9 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import msgspec
-
-from scalepan.errors import InputError
+from scalepan.check import read_json
+from scalepan.errors import InputError, counted
 from scalepan.memory.model import DEFAULT_PROJECT, Claim
 from scalepan.text.scripts import HAN, HANGUL, KANA, UNSPACED
 
@@ -62,14 +61,14 @@ def read_folder(folder: Path, group: str | None = None) -> Folder:
     notes = []
     empty = [document for document in documents if not document.text.strip()]
     if empty:
-        notes.append(f"{len(empty):,} documents without text are left out")
+        notes.append(f"{counted(len(empty), 'document')} without text left out")
         documents = [document for document in documents if document.text.strip()]
     if len(queries) < len(asked):
-        notes.append(f"{len(asked) - len(queries):,} queries without a relevant document are left out")
+        notes.append(f"{counted(len(asked) - len(queries), 'query', 'queries')} without a relevant document left out")
     known = {document.id for document in documents}
     unknown = sum(1 for query in queries for id_ in query.gold if id_ not in known)
     if unknown:
-        notes.append(f"{unknown:,} labels name a document that is not there: they count as not found")
+        notes.append(f"{counted(unknown, 'label')} of a document that is not there, counted as not found")
     if not documents or not queries:
         raise InputError("has no documents" if not documents else "has no query with a label", file=str(folder))
     return Folder(documents, queries, notes)
@@ -105,9 +104,9 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[dict[str, Any], _Where]]:
 
 def _row(line: bytes, where: _Where) -> dict[str, Any]:
     try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not JSON: {error}", file=where.file, line=where.line) from None
+        row = read_json(line)
+    except InputError as error:
+        raise error.at(file=where.file, line=where.line) from None
     if not isinstance(row, dict):
         raise InputError("expected an object", file=where.file, line=where.line)
     return row

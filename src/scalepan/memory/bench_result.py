@@ -88,7 +88,9 @@ def pass_lines(
     ]
     for name in (AS_THE_POLICY_HAS_IT, AS_THE_SPEC_HAS_IT):
         p90 = activate_ms[name]["p90"] if name in activate_ms else None
-        lines.append(_at_most(f"activate p90, {name}", p90, MOST_ACTIVATE_MS, f"{MOST_ACTIVATE_MS:,.0f} ms", "{:.1f} ms"))
+        lines.append(
+            _at_most(f"activate p90, {name}", p90, MOST_ACTIVATE_MS, f"{MOST_ACTIVATE_MS:,.0f} ms", "{:.1f} ms")
+        )
     lines.append(_at_most("search_fallback / search", fallback_rate, MOST_FALLBACKS, f"{MOST_FALLBACKS:.0%}", "{:.1%}"))
     return lines
 

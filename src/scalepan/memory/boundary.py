@@ -1,12 +1,14 @@
 """What may this request read? Decided before any claim is looked at, and closed wherever there is doubt."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from time import time
+from typing import Any, NamedTuple
 
 from scalepan.errors import BoundaryError
 from scalepan.memory.model import Who
-from scalepan.policy.boundary import CLASSES, Boundary, BoundaryClass, Effect
-from scalepan.policy.invariants import holds
+from scalepan.policy.boundary import CLASSES, FACTS, Boundary, BoundaryClass, Effect
+from scalepan.policy.claim_rules import WORDS, Tree, bind, mentions_age
+from scalepan.policy.invariants import holds, parse
 
 
 class Reach(NamedTuple):
@@ -20,11 +22,17 @@ class Reach(NamedTuple):
     """Those open to the request, from mild to strict."""
     redacted: frozenset[str]
     """Those of them whose personal data is cut on the way out."""
+    rules: tuple[Tree, ...] = ()
+    """What the invariants ask of each claim, the facts of the request filled in: all must be true of it."""
+    moment: float | None = None
+    """Now, in seconds since 1970, where a rule asks for a claim's age; then only equal moments read the same."""
 
 
-def reach(who: Who, action: str, policy: Boundary, scopes: Sequence[str] | None = None) -> Reach:
-    """What `who` may read to do `action`; BoundaryError if an invariant forbids it."""
-    check_invariants(who, action, policy)
+def reach(
+    who: Who, action: str, policy: Boundary, scopes: Sequence[str] | None = None, at: float | None = None
+) -> Reach:
+    """What `who` may read to do `action`, now or at another time; BoundaryError if an invariant forbids it."""
+    rules = check_invariants(who, action, policy)
     effects = {name: effect(policy, name, who.purposes) for name in CLASSES}
     return Reach(
         who.tenant,
@@ -33,6 +41,8 @@ def reach(who: Who, action: str, policy: Boundary, scopes: Sequence[str] | None 
         tuple(scope for scope in policy.scopes if scopes is None or scope in scopes),
         tuple(name for name in opened(who) if effects[name] != "deny"),
         frozenset(name for name in CLASSES if effects[name] == "redact"),
+        rules,
+        (time() if at is None else at) if any(map(mentions_age, rules)) else None,
     )
 
 
@@ -72,18 +82,40 @@ def check_class(who: Who, boundary_class: str) -> None:
         raise BoundaryError(f"the token does not open class {boundary_class}, only {', '.join(opened(who))}")
 
 
-def check_whole(who: Who, action: str, policy: Boundary) -> None:
+def check_whole(who: Who, action: str, policy: Boundary) -> tuple[Tree, ...]:
     """The same as `check_invariants`, for what looks at all classes alike: a token must open them all."""
-    check_invariants(who, action, policy)
+    rules = check_invariants(who, action, policy)
     if opened(who) != CLASSES:
         raise BoundaryError(f"the token opens {', '.join(opened(who))} only, and {action} needs every class")
+    return rules
 
 
-def check_invariants(who: Who, action: str, policy: Boundary) -> None:
-    """Every invariant must hold; one that cannot be evaluated does not."""
-    facts = {
-        **who.facts,
-        # What the request says of itself is not the caller's to rename.
+def check_invariants(who: Who, action: str, policy: Boundary) -> tuple[Tree, ...]:
+    """Every invariant must hold; one that cannot be evaluated does not. What is left to ask of each claim."""
+    facts = request_facts(who, action)
+    left: list[Tree] = []
+    for name, rule in policy.invariants.items():
+        tree = _bound(rule, facts)
+        if tree[0] == "error":
+            raise BoundaryError(f"invariant '{name}' cannot be evaluated, so {action} is denied: {tree[1]}")
+        if tree == ("is", False):
+            raise BoundaryError(f"invariant '{name}' forbids to {action}: {rule}")
+        if tree[0] != "is":
+            left.append(tree)
+    return tuple(left)
+
+
+def _bound(rule: str, facts: dict[str, Any]) -> Tree:
+    try:
+        return bind(parse(rule), facts)
+    except Exception as error:  # whatever it is, it must not let anybody in
+        return ("error", str(error))
+
+
+def request_facts(who: Who, action: str) -> dict[str, Any]:
+    """What invariants know of a request. What it says of itself is not the caller's to rename."""
+    return {
+        **{f"{FACTS}{name}": value for name, value in who.facts.items()},
         "action": action,
         "tenant": who.tenant,
         "project": who.project,
@@ -91,10 +123,18 @@ def check_invariants(who: Who, action: str, policy: Boundary) -> None:
         "purposes": list(who.purposes),
         "actor": who.actor,
     }
+
+
+def check_new_claim(
+    who: Who, action: str, policy: Boundary, claim: Mapping[str, Any], entities: Sequence[str], age_days: float
+) -> None:
+    """What is about to be kept must meet the invariants too: BoundaryError names the one that it does not."""
+    facts = request_facts(who, action) | {f"claim.{name}": claim[name] for name in WORDS}
+    facts |= {"claim.entities": list(entities), "claim.age_days": max(age_days, 0.0)}
     for name, rule in policy.invariants.items():
         try:
             kept = holds(rule, facts)
         except Exception as error:
             raise BoundaryError(f"invariant '{name}' cannot be evaluated, so {action} is denied: {error}") from None
         if not kept:
-            raise BoundaryError(f"invariant '{name}' forbids to {action}: {rule}")
+            raise BoundaryError(f"invariant '{name}' forbids to {action} this claim: {rule}")

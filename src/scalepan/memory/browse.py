@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from scalepan.errors import NotFoundError
-from scalepan.memory.boundary import check_whole, reach, reach_to_change
+from scalepan.memory.boundary import Reach, check_whole, reach, reach_to_change
+from scalepan.memory.claim_rules import rules_sql
 from scalepan.memory.claims import claim_at, reach_sql, select_claims, utc
-from scalepan.memory.ingest import redacted_claim
+from scalepan.memory.ingest import clean_text, redacted_claim
 from scalepan.memory.keeper import MODEL_KEY, keeper
-from scalepan.memory.model import Claim, Name, Who
+from scalepan.memory.model import Claim, Who
 from scalepan.memory.recall import outgoing
+from scalepan.names import Id, Label
 from scalepan.policy.boundary import Scope
 from scalepan.store.operations import insert_rows, reads, writes
 from scalepan.store.tables import AddEvent, add_event, new_id
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from scalepan.store import Here
 
 
 class Get(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A claim by its id."""
 
-    claim: Name
+    claim: Id
     who: Who = Who()
     policy: bytes = b""
 
@@ -87,9 +91,9 @@ def list_claims(here: "Here", request: List) -> Listed:
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A relation between two claims, or a claim and an entity, by their ids."""
 
-    source: Name
-    target: Name
-    kind: Name = "related"
+    source: Id
+    target: Id
+    kind: Label = "related"
     who: Who = Who()
     policy: bytes = b""
 
@@ -102,6 +106,7 @@ class Linked(msgspec.Struct, frozen=True):
 
 class _Link(msgspec.Struct, frozen=True):
     link: Link
+    within: Reach
     request_id: str
 
 
@@ -110,22 +115,30 @@ def link(here: "Here", request: Link) -> Linked:
     """Relate two things that the caller may reach."""
     rules = keeper(here).rules(here, request.who, request.policy)
     within = reach_to_change(request.who, "link", rules.policy.boundary)
-    where, values = reach_sql(within, merged=True)
-    for id_ in (request.source, request.target):
-        found = here.connection.execute(
-            f"SELECT 1 FROM claims WHERE {where} AND id = ? UNION ALL SELECT 1 FROM entities WHERE tenant = ? AND id = ?",
-            [*values, id_, request.who.tenant, id_],
+    plain = msgspec.structs.replace(request, kind=clean_text(request.kind, rules.redactor), policy=b"")
+    done: Linked = here.write("memory.relate", _Link(plain, within, here.id))
+    return done
+
+
+def _check_ends(connection: "DuckDBPyConnection", request: _Link) -> None:
+    """Both ends must be there in the transaction that links them: one may have been forgotten meanwhile."""
+    link = request.link
+    where, values = reach_sql(request.within, merged=True)
+    for id_ in (link.source, link.target):
+        found = connection.execute(
+            f"SELECT 1 FROM claims WHERE {where} AND id = ? "
+            "UNION ALL SELECT 1 FROM entities WHERE tenant = ? AND id = ?",
+            [*values, id_, link.who.tenant, id_],
         ).fetchone()
         if found is None:
             raise NotFoundError(f"no claim or entity '{id_}' here")
-    kind = rules.redactor.redact(request.kind).text
-    done: Linked = here.write("memory.relate", _Link(msgspec.structs.replace(request, kind=kind, policy=b""), here.id))
-    return done
 
 
 @writes("memory.relate", _Link, Linked)
 def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
     """Write relations."""
+    for request in requests:
+        _check_ends(here.connection, request)
     rows: list[dict[str, Any]] = [
         {
             "id": new_id("rel"),
@@ -175,9 +188,12 @@ def stats(here: "Here", request: Stats) -> Figures:
     """Counts over the tenant and project, all classes: numbers only."""
     connection = here.connection
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_whole(request.who, "stats", rules.policy.boundary)
-    mine = "tenant = ? AND project IS NOT DISTINCT FROM ?"
-    who = [request.who.tenant, request.who.project]
+    now = time()
+    conditions, bound = rules_sql(check_whole(request.who, "stats", rules.policy.boundary), now)
+    theirs = "tenant = ? AND project IS NOT DISTINCT FROM ?"
+    mine = " AND ".join([theirs, *conditions])
+    whose = [request.who.tenant, request.who.project]
+    who = [*whose, *bound]
 
     def counts(query: str, values: list[Any]) -> dict[str, int]:
         return {str(key): int(count) for key, count in connection.execute(query, values).fetchall()}
@@ -197,7 +213,7 @@ def stats(here: "Here", request: Stats) -> Figures:
         who,
     ).fetchone() or (0, 0, 0)
     contexts = connection.execute(
-        f"SELECT count(*) FROM active_contexts WHERE {mine} AND expires_at > now()::TIMESTAMP", who
+        f"SELECT count(*) FROM active_contexts WHERE {theirs} AND expires_at > ?", [*whose, utc(now)]
     ).fetchone() or (0,)
     model = connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
     return Figures(
@@ -232,14 +248,15 @@ class ExportPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def export_page(here: "Here", request: ExportPage) -> Listed:
     """A page of all claims of the project, those that are shut to questions included, redacted once more."""
     rules = keeper(here).rules(here, request.who, request.policy)
-    check_whole(request.who, "export", rules.policy.boundary)
+    now = time()
+    conditions, bound = rules_sql(check_whole(request.who, "export", rules.policy.boundary), now)
     mine = "(project IS NOT DISTINCT FROM ? OR project IS NULL AND scope = 'principle')"
-    where = f"tenant = ? AND {mine} AND merged_into IS NULL AND id > ?"
+    where = " AND ".join([f"tenant = ? AND {mine} AND merged_into IS NULL AND id > ?", *conditions])
     found = select_claims(
         here.connection,
         f"{where} ORDER BY id LIMIT {request.limit + 1:d}",
-        [request.who.tenant, request.who.project, request.after or ""],
-        time(),
+        [request.who.tenant, request.who.project, request.after or "", *bound],
+        now,
         rules.policy.retrieval.feedback,
     )
     page = [redacted_claim(claim, _redactor(claim, rules)) for claim in found[: request.limit]]

@@ -56,13 +56,15 @@ def candidates(here: "Here", request: AskCandidates) -> Candidates:
     ask = request.ask
     rules = keep.rules(here, ask.who, ask.policy)
     policy = rules.policy.retrieval
-    within = reach(ask.who, "search", rules.policy.boundary, ask.scopes)
+    within = reach(ask.who, "search", rules.policy.boundary, ask.scopes, ask.at)
     encoder = keep.encoder(here, rules.policy) if request.vector_level else None
     sought = sought_of(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
     chosen = parameters(ask.query, policy, ask.alpha, ask.k)
     text = TEXT_LEVELS[request.text_level](sought, chosen.k_txt) if request.text_level else []
     vector = VECTOR_LEVELS[request.vector_level](sought, chosen.k_vec) if encoder is not None else []
-    return Candidates(_raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(sought.index.morphology))
+    return Candidates(
+        _raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(sought.index.morphology)
+    )
 
 
 def _raw(hits: Sequence[Hit]) -> list[tuple[str, float]]:
@@ -100,11 +102,12 @@ def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     rules = keeper(here).rules(here, request.who, request.policy)
     check_whole(request.who, "calibrate", rules.policy.boundary)
     rows = here.connection.execute(
-        "SELECT f.context_id, i.features->>'bm25', i.features->>'cos', f.signal = 'helpful' FROM feedbacks f "
-        "JOIN active_context_items i ON i.ac_id = f.context_id AND i.claim_id = f.claim_id "
-        "JOIN claims c ON c.id = f.claim_id "
-        "WHERE c.tenant = ? AND c.project IS NOT DISTINCT FROM ? AND f.undone_at IS NULL "
-        "AND f.signal IN ('helpful', 'harmful') ORDER BY f.ts, f.rowid",
+        # The raw scores stand with the vote: contexts expire, and what was learned in them stays.
+        "SELECT f.context_id, f.body->'recalled'->>'bm25', f.body->'recalled'->>'cos', f.signal = 'helpful' "
+        "FROM feedbacks f JOIN claims c ON c.id = f.claim_id "
+        "WHERE f.context_id IS NOT NULL AND json_type(f.body->'recalled') = 'OBJECT' AND c.tenant = ? "
+        "AND c.project IS NOT DISTINCT FROM ? AND f.undone_at IS NULL "
+        "AND f.signal IN ('helpful', 'harmful') ORDER BY f.rowid",
         [request.who.tenant, request.who.project],
     ).fetchall()
     pairs = [
@@ -177,14 +180,20 @@ def fit_curve(scores: Any, labels: Any, method: Method) -> Curve:
 
 
 def _flat(rows: Sequence[Sequence[float]], tested: Sequence[bool], which: bool) -> Any:
-    return np.array([value for row, test in zip(rows, tested, strict=True) if test == which for value in row], dtype=float)
+    return np.array(
+        [value for row, test in zip(rows, tested, strict=True) if test == which for value in row], dtype=float
+    )
 
 
 def read_labelled(lines: Sequence[Any], file: str) -> list[tuple[str, set[str]]]:
     """Labelled queries: objects with `query` and `relevant`, a list of claim ids."""
     found = []
     for number, line in lines:
-        if not isinstance(line, dict) or not isinstance(line.get("query"), str) or not isinstance(line.get("relevant"), list):
+        if (
+            not isinstance(line, dict)
+            or not isinstance(line.get("query"), str)
+            or not isinstance(line.get("relevant"), list)
+        ):
             raise InputError('expected {"query": "...", "relevant": ["clm_..."]}', file=file, line=number)
         found.append((line["query"], set(map(str, line["relevant"]))))
     return found

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from time import time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
 from scalepan.check import in_order
-from scalepan.errors import ConflictError, NotFoundError
-from scalepan.memory.boundary import check_class, reach_to_change
-from scalepan.memory.claims import claim_at, indexed_text, read_claims, utc
+from scalepan.errors import BoundaryError, ConflictError, NotFoundError
+from scalepan.memory.boundary import Reach, check_class, opened, reach_to_change
+from scalepan.memory.claims import claim_at, indexed_text, reach_sql, utc
 from scalepan.memory.feedback import note_standing
 from scalepan.memory.index import refresh
 from scalepan.memory.ingest import (
@@ -20,25 +20,30 @@ from scalepan.memory.ingest import (
     replace_entities,
     write_vectors,
 )
-from scalepan.memory.keeper import keeper
-from scalepan.memory.model import Claim, Entity, Kind, Name, Provenance, Share, Text, Who
+from scalepan.memory.keeper import Rules, keeper
+from scalepan.memory.model import Claim, Entity, Provenance, Share, Text, Who
+from scalepan.names import Id
 from scalepan.policy.boundary import BoundaryClass
+from scalepan.policy.retrieval import Kind
 from scalepan.store.operations import reads, writes
 from scalepan.store.tables import AddEvent, add_event
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from scalepan.embed import Embedder
     from scalepan.store import Here
 
 
 class Update(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is to be different about a claim. What is None stays."""
 
-    claim: Name
+    claim: Id
     who: Who = Who()
     policy: bytes = b""
     text: Text | None = None
-    kind: Annotated[Kind, in_order(Kind)] | None = None
+    kind: Kind | None = None
     boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] | None = None
     confidence: Share | None = None
     quality: Share | None = None
@@ -52,21 +57,37 @@ class Updated(msgspec.Struct, frozen=True):
     claim: Claim
 
 
+class _Rewording(NamedTuple):
+    """What follows from a claim's text and class: columns of the table, and a vector."""
+
+    columns: dict[str, Any]
+    vector: Any = None
+    model: str | None = None
+
+
 class _Changes(msgspec.Struct, frozen=True):
-    """Checked changes for the writer: columns of the table, and a vector if the text is new."""
+    """Checked changes for the writer. It stays in the owner, so what is to be called goes along."""
 
     claim: str
+    within: Reach
     columns: dict[str, Any]
     entities: list[Entity] | None
-    vector: Any
-    model: str | None
+    text: str | None
+    """A new text."""
+    boundary_class: str | None
+    """A new class."""
+    read: tuple[str, str] | None
+    """Text and class that `reworded` was made from; None if neither changes."""
+    reworded: Any
+    reword: Any
+    """Makes a _Rewording of text and class: the writer's way out if they are not what was read."""
     who: Who
     request_id: str
 
 
 @reads("memory.update", Update, Updated)
 def update(here: "Here", request: Update) -> Updated:
-    """Change a claim."""
+    """Change a claim. What follows from its text is made beside the writer, and again in it if that text is gone."""
     keep = keeper(here)
     rules = keep.rules(here, request.who, request.policy)
     feedback = rules.policy.retrieval.feedback
@@ -74,34 +95,55 @@ def update(here: "Here", request: Update) -> Updated:
     within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = time()
     old = claim_at(here.connection, request.claim, within, now, feedback)
-    columns: dict[str, Any] = {}
-    boundary_class = request.boundary_class or old.boundary_class
-    check_class(request.who, boundary_class)
-    vector, model = None, None
-    if request.text is not None or boundary_class != old.boundary_class:
-        text, boundary_class, _ = clean(request.text or old.text, boundary_class, rules)
-        searched = indexed_text(text, boundary_class, rules.redactor)
-        columns |= {"boundary_class": boundary_class, "text": text, "normalized_text": normal_form(searched)}
-        columns["content_hash"] = content_hash(old.id if boundary_class == "secret" else text)
-        if text != old.text:
-            columns["updated_at"] = utc(now)
-        encoder = keep.encoder(here, rules.policy)
-        if encoder is not None:
-            vector, model = encoder.encode([searched]), encoder.model_id
-    columns |= {name: value for name in ("kind", "confidence") if (value := getattr(request, name)) is not None}
+    check_class(request.who, request.boundary_class or old.boundary_class)
+    columns = {name: value for name in ("kind", "confidence") if (value := getattr(request, name)) is not None}
     if request.quality is not None:
         columns |= {"quality": request.quality, "quality_at": utc(now)}
     if request.provenance is not None:
-        provenance = redacted_provenance(request.provenance, rules.redactor)
+        provenance = redacted_provenance(request.provenance.checked(), rules.redactor)
         columns["provenance"] = msgspec.json.encode(provenance).decode()
     entities = request.entities
     if entities is not None:
         entities = [redacted_entity(entity, rules.redactor) for entity in entities]
-    here.write("memory.change", _Changes(request.claim, columns, entities, vector, model, request.who, here.id))
-    changed = read_claims(here.connection, [request.claim], now, feedback).get(request.claim)
-    if changed is None:
-        raise NotFoundError(f"no claim '{request.claim}' here")
+
+    rewords = request.text is not None or request.boundary_class is not None
+    encoder = keep.encoder(here, rules.policy) if rewords else None
+
+    def reword(text: str, boundary_class: str) -> _Rewording:
+        return _reworded(request.claim, text, boundary_class, rules, encoder)
+
+    changes_text = request.text is not None or (request.boundary_class or old.boundary_class) != old.boundary_class
+    wanted = (request.text or old.text, request.boundary_class or old.boundary_class)
+    changes = _Changes(
+        request.claim,
+        within,
+        columns,
+        entities,
+        request.text,
+        request.boundary_class,
+        wanted if changes_text else None,
+        reword(*wanted) if changes_text else None,
+        reword,
+        request.who,
+        here.id,
+    )
+    here.write("memory.change", changes)
+    changed = claim_at(here.connection, request.claim, within, now, feedback)
     return Updated(redacted_claim(changed, rules.redactor))
+
+
+def _reworded(id_: str, said: str, boundary_class: str, rules: Rules, encoder: "Embedder | None") -> _Rewording:
+    text, boundary_class, _ = clean(said, boundary_class, rules)
+    searched = indexed_text(text, boundary_class, rules.redactor)
+    columns = {
+        "boundary_class": boundary_class,
+        "text": text,
+        "normalized_text": normal_form(searched),
+        "content_hash": content_hash(id_ if boundary_class == "secret" else text),
+    }
+    if encoder is None:
+        return _Rewording(columns)
+    return _Rewording(columns, encoder.encode([searched]), encoder.model_id)
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -110,41 +152,79 @@ class Done(msgspec.Struct, frozen=True):
 
 @writes("memory.change", _Changes, Done)
 def change(here: "Here", requests: Sequence[_Changes]) -> list[Done]:
-    """Write changes, one claim after the other."""
-    connection = here.connection
+    """Write changes, one claim after the other, each on what the claim is by then."""
     for request in requests:
-        if "content_hash" in request.columns:
-            _check_unique(here, request)
-        if "confidence" in request.columns:
-            note_standing(here, request.claim, request.who.tenant, request.columns["confidence"])
-        if request.columns:
-            assigned = ", ".join(f"{name} = ?" for name in request.columns)
-            connection.execute(f"UPDATE claims SET {assigned} WHERE id = ?", [*request.columns.values(), request.claim])
-        if request.entities is not None:
-            replace_entities(connection, request.claim, request.who.tenant, request.entities)
-        if "text" in request.columns:
-            connection.execute("DELETE FROM claim_vectors WHERE claim_id = ?", [request.claim])
-        if request.vector is not None:
-            write_vectors(here, [request.claim], request.vector, request.model or "")
-        payload = {"changed": request.claim, "fields": sorted(request.columns)}
-        add_event(here, [AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)])
+        _change(here, request)
     ids = [request.claim for request in requests]
 
     def into_index() -> None:
         index = keeper(here).built()
         if index is not None:
-            refresh(connection, index, ids)
+            refresh(here.connection, index, ids)
 
     here.after_commit(into_index)
     return [Done()] * len(requests)
 
 
-def _check_unique(here: "Here", request: _Changes) -> None:
+def _change(here: "Here", request: _Changes) -> None:
+    connection, tenant = here.connection, request.who.tenant
+    old_text, old_class = _now(connection, request)
+    wanted = (request.text or old_text, request.boundary_class or old_class)
+    check_class(request.who, wanted[1])
+    reworded = None
+    if request.text is not None or wanted[1] != old_class:
+        reworded = request.reworded if request.read == wanted else request.reword(*wanted)
+    columns = {**request.columns, **(reworded.columns if reworded is not None else {})}
+    if reworded is not None:
+        _check_unique(here, request, reworded.columns["content_hash"])
+        if reworded.columns["text"] != old_text:
+            columns["updated_at"] = utc(time())
+    if "confidence" in columns:
+        note_standing(here, request.claim, tenant, columns["confidence"])
+    if columns:
+        assigned = ", ".join(f"{name} = ?" for name in columns)
+        connection.execute(f"UPDATE claims SET {assigned} WHERE id = ?", [*columns.values(), request.claim])
+    if request.entities is not None:
+        replace_entities(connection, request.claim, tenant, request.entities)
+    if reworded is not None:
+        connection.execute("DELETE FROM claim_vectors WHERE claim_id = ?", [request.claim])
+        if reworded.vector is not None:
+            write_vectors(here, [request.claim], reworded.vector, reworded.model or "")
+    _check_still_in_reach(connection, request)
+    payload = {"changed": request.claim, "fields": sorted(columns)}
+    add_event(here, [AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id)])
+
+
+def _now(connection: "DuckDBPyConnection", request: _Changes) -> tuple[str, str]:
+    """Text and class of the claim as it is in this transaction; NotFoundError if it is gone, or shut since then."""
+    where, values = reach_sql(request.within, merged=True)
+    row = connection.execute(
+        f"SELECT text, boundary_class FROM claims WHERE {where} AND id = ?", [*values, request.claim]
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"no claim '{request.claim}' here")
+    return row[0], row[1]
+
+
+def _check_still_in_reach(connection: "DuckDBPyConnection", request: _Changes) -> None:
+    """What a claim has become must meet the invariants too, or adding and then changing would get around them."""
+    try:
+        _now(connection, request)
+    except NotFoundError:
+        raise BoundaryError(f"an invariant of the policy forbids what claim '{request.claim}' would become") from None
+
+
+def _check_unique(here: "Here", request: _Changes, content: str) -> None:
+    """A content is kept once. What the caller's token shuts does not count: a refusal would tell that it is there."""
+    classes = opened(request.who)
     other = here.connection.execute(
         "SELECT o.id FROM claims c JOIN claims o ON o.tenant = c.tenant AND o.project IS NOT DISTINCT FROM c.project "
         "AND o.scope = c.scope AND o.session IS NOT DISTINCT FROM c.session "
-        "WHERE c.id = ? AND o.id <> c.id AND o.content_hash = ? AND o.merged_into IS NULL",
-        [request.claim, request.columns["content_hash"]],
+        "WHERE c.id = ? AND o.id <> c.id AND o.content_hash = ? AND o.merged_into IS NULL "
+        f"AND o.boundary_class IN ({', '.join('?' * len(classes))})",
+        [request.claim, content, *classes],
     ).fetchone()
     if other:
-        raise ConflictError(f"claim '{other[0]}' has this text already; vote '{request.claim}' a duplicate of it instead")
+        raise ConflictError(
+            f"claim '{other[0]}' has this text already; vote '{request.claim}' a duplicate of it instead"
+        )

@@ -8,7 +8,9 @@ import msgspec
 
 from scalepan.errors import NotFoundError
 from scalepan.memory.boundary import Reach
+from scalepan.memory.claim_rules import rules_sql
 from scalepan.memory.model import SECONDS_A_DAY, Claim, Entity, Provenance, faded, written
+from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
 from scalepan.redact import Redactor
 
@@ -120,7 +122,10 @@ def claim_at(cursor: "DuckDBPyConnection", id_: str, reach: Reach, now: float, p
 
 
 def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
-    """The reach as a condition, and the values that it binds. Merged claims only if asked for."""
+    """The reach as a condition, and the values that it binds. Merged claims only if asked for.
+
+    One that was merged into a claim of a class that is shut is out of reach too: it would tell of the other.
+    """
     here = "project IS NOT DISTINCT FROM ?"
     scopes: list[str] = []
     values: list[Any] = [reach.tenant, *reach.classes]
@@ -141,4 +146,9 @@ def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
     ]
     if not merged:
         conditions.append("merged_into IS NULL")
-    return " AND ".join(conditions), values
+    elif len(reach.classes) < len(CLASSES):
+        into = f"SELECT m.id FROM claims m WHERE m.boundary_class IN ({classes})" if classes else "NULL"
+        conditions.append(f"(merged_into IS NULL OR merged_into IN ({into}))")
+        values += reach.classes
+    rules, bound = rules_sql(reach.rules, reach.moment)
+    return " AND ".join([*conditions, *rules]), [*values, *bound]

@@ -23,7 +23,7 @@ class Contender(NamedTuple):
 class Choice(NamedTuple):
     """Who was chosen, in order, with the score that chose it; and why others were passed over."""
 
-    chosen: list[tuple[int, float]]
+    chosen: list[tuple[int, float | None]]
     passed_over: dict[int, str]
 
 
@@ -31,21 +31,22 @@ def diversify(
     contenders: Sequence[Contender],
     k: int,
     policy: Diversity,
-    likeness: Callable[[int], "NDArray[np.floating]"],
+    likeness: Callable[[int], "NDArray[np.floating]"] | None,
 ) -> Choice:
     """Choose k, one at a time: the highest `lambda x score - (1 - lambda) x likeness to the nearest chosen`.
 
-    `contenders` come best first and are named by their place; `likeness(i)` is how alike each of them is to i.
+    `contenders` come best first and are named by their place; `likeness(i)` is how alike each of them is to i. None:
+    likeness does not count, and nobody has a score that MMR chose it by.
     """
     open_, passed_over = _one_per_content(contenders, policy)
     weight = policy.mmr_lambda
     relevance = weight * np.array([contender.score for contender in contenders])
     nearest = np.full(len(contenders), -np.inf)
-    chosen: list[tuple[int, float]] = []
+    chosen: list[tuple[int, float | None]] = []
     about: Counter[str] = Counter()
     while open_.any() and len(chosen) < k:
         # Before the first choice there is nothing to be like.
-        scores = relevance - (1 - weight) * nearest if chosen else relevance
+        scores = relevance - (1 - weight) * nearest if chosen and likeness is not None else relevance
         # argmax takes the first of equals, which is the one with the higher score.
         best = int(np.argmax(np.where(open_, scores, -np.inf)))
         open_[best] = False
@@ -53,9 +54,10 @@ def diversify(
         if full is not None:
             passed_over[best] = f"entity_cap={policy.entity_cap}:{full}"
             continue
-        chosen.append((best, float(scores[best])))
+        chosen.append((best, None if likeness is None else float(scores[best])))
         about.update(contenders[best].entities)
-        nearest = np.maximum(nearest, likeness(best))
+        if likeness is not None:
+            nearest = np.maximum(nearest, likeness(best))
     passed_over |= {int(i): f"k={k}" for i in np.flatnonzero(open_)}
     return Choice(chosen, passed_over)
 

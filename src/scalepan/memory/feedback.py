@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from scalepan.check import in_order
-from scalepan.errors import ConflictError, InputError, NotFoundError, shorten
+from scalepan.errors import ConflictError, InputError, NotFoundError
 from scalepan.memory.boundary import Reach, reach_to_change
 from scalepan.memory.claims import among, as_json, reach_sql, utc
+from scalepan.memory.contexts import check_context, recalled_in
 from scalepan.memory.index import refresh
+from scalepan.memory.ingest import clean_actor, clean_text
 from scalepan.memory.keeper import Rules, keeper
-from scalepan.memory.model import Name, Signal, Who
+from scalepan.memory.model import Signal, Who
 from scalepan.memory.receipt import vote_inputs
 from scalepan.memory.standing import BASE, SET, Standing, history, home, last_note, replay
+from scalepan.names import Id
+from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
 from scalepan.store.operations import insert_rows, reads, writes
 from scalepan.store.receipts import seal
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
     from scalepan.store import Here
 
+Note = Annotated[str, msgspec.Meta(max_length=10_000)]
 FEEDBACK_COLUMNS = {
     "id": "VARCHAR",
     "ts": "TIMESTAMP",
@@ -44,21 +49,21 @@ FEEDBACK_COLUMNS = {
 class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What somebody found of a claim."""
 
-    claim: Name
+    claim: Id
     signal: Annotated[Signal, in_order(Signal)]
     who: Who = Who()
     policy: bytes = b""
-    of: Name | None = None
+    of: Id | None = None
     """For `duplicate`: the claim that it repeats and is merged into."""
-    context: Name | None = None
+    context: Id | None = None
     """The active context that it was recalled in; `scalepan memory calibrate` learns from such votes."""
-    note: str | None = None
+    note: Note | None = None
 
 
 class UndoVote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Take a vote back."""
 
-    vote: Name
+    vote: Id
     who: Who = Who()
     policy: bytes = b""
 
@@ -92,22 +97,12 @@ def vote(here: "Here", request: Vote) -> Voted:
     if request.of == request.claim:
         raise InputError(f"claim '{request.claim}' cannot be a duplicate of itself", path="of")
     if request.context is not None:
-        _check_context(here, request.context, request.who)
-    note, actor = (rules.redactor.redact(text).text if text else None for text in (request.note, request.who.actor))
-    who = msgspec.structs.replace(request.who, actor=actor)
+        check_context(here, request.context, request.who, time())
+    note = clean_text(request.note, rules.redactor) if request.note else None
+    who = msgspec.structs.replace(request.who, actor=clean_actor(request.who, rules.redactor))
     request = msgspec.structs.replace(request, note=note, who=who, policy=b"")
     done: Voted = here.write("memory.count_vote", _Counted(request, within, rules.policy.retrieval.feedback, here.id))
     return done
-
-
-def _check_context(here: "Here", context: str, who: Who) -> None:
-    """A context may have expired, but must be of the caller's project: what is learned from its votes is."""
-    found = here.connection.execute(
-        "SELECT 1 FROM active_contexts WHERE id = ? AND tenant = ? AND project IS NOT DISTINCT FROM ?",
-        [context, who.tenant, who.project],
-    ).fetchone()
-    if found is None:
-        raise NotFoundError(f"no active context '{shorten(context)}' here")
 
 
 def _votable(who: Who, rules: Rules) -> Reach:
@@ -128,7 +123,9 @@ def undo_vote(here: "Here", request: UndoVote) -> Voted:
 def count_vote(here: "Here", requests: Sequence[_Counted]) -> list[Voted]:
     """Count votes and undo them, one after the other: two for one claim must see each other."""
     return [
-        _undo(here, request.vote, request) if isinstance(request.vote, UndoVote) else _count(here, request.vote, request)
+        _undo(here, request.vote, request)
+        if isinstance(request.vote, UndoVote)
+        else _count(here, request.vote, request)
         for request in requests
     ]
 
@@ -148,6 +145,8 @@ def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
         "after": after._asdict(),
     }
     body["seal"] = seal(vote_inputs(vote.signal, utc(now), body))
+    if vote.context is not None:
+        body["recalled"] = recalled_in(connection, vote.context, vote.claim)
     if vote.of is not None:
         body["moved"] = _merge(here, vote, vote.of, counted)
     _write_standing(here, vote.claim, after)
@@ -174,12 +173,14 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
         "SELECT claim_id, signal, body::TEXT, epoch(undone_at) FROM feedbacks WHERE id = ? AND tenant = ?",
         [undo.vote, undo.who.tenant],
     ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no vote '{undo.vote}' here")
-    claim, signal, body, undone_at = row
+    claim, signal, body, undone_at = row or ("", "", "", None)
+    try:
+        before, merged_into = _standing(connection, claim, counted.within)
+    except NotFoundError:
+        # Also of a claim that is shut to this caller: its votes are as if they were not there.
+        raise NotFoundError(f"no vote '{undo.vote}' here") from None
     if undone_at is not None:
         raise ConflictError(f"vote '{undo.vote}' was taken back already")
-    before, merged_into = _standing(connection, claim, counted.within)
     connection.execute("UPDATE feedbacks SET undone_at = ? WHERE id = ?", [utc(now), undo.vote])
     if merged_into is not None and signal == "duplicate":
         _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy)
@@ -216,7 +217,9 @@ def note_standing(here: "Here", claim: str, tenant: str, confidence: float | Non
 
 
 def _kept(connection: "DuckDBPyConnection", claim: str) -> Standing:
-    row = connection.execute("SELECT utility, epoch(utility_at), confidence FROM claims WHERE id = ?", [claim]).fetchone()
+    row = connection.execute(
+        "SELECT utility, epoch(utility_at), confidence FROM claims WHERE id = ?", [claim]
+    ).fetchone()
     if row is None:
         raise NotFoundError(f"no claim '{claim}' here")
     return Standing(*row)
@@ -267,7 +270,9 @@ def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, 
             "(SELECT entity_id FROM claim_entities WHERE claim_id = ?)",
             vote.claim,
             into,
-        ),
+        )
+        if not _is_stricter(connection, vote.claim, into)
+        else [],
         "sources": _column(connection, "SELECT id FROM relations WHERE source_id = ?", vote.claim),
         "targets": _column(connection, "SELECT id FROM relations WHERE target_id = ?", vote.claim),
     }
@@ -284,6 +289,14 @@ def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, 
         _write_standing(here, into, _replayed(connection, into, counted.feedback))
     here.after_commit(lambda: _reindex(here, [vote.claim, into]))
     return moved
+
+
+def _is_stricter(connection: "DuckDBPyConnection", claim: str, other: str) -> bool:
+    """Whether a claim is of a stricter class than another: then what it is about is not for the other's readers."""
+    classes = dict(
+        connection.execute("SELECT id, boundary_class FROM claims WHERE id IN (?, ?)", [claim, other]).fetchall()
+    )
+    return CLASSES.index(classes[claim]) > CLASSES.index(classes[other])
 
 
 def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:

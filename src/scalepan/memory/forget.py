@@ -1,7 +1,7 @@
 """Forgetting: a claim leaves no trace in any table, nor in the index. Ids in events and requests go too."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -10,8 +10,9 @@ from scalepan.memory.boundary import Reach, reach_to_change
 from scalepan.memory.candidates.side import Sides
 from scalepan.memory.claims import among, as_json, reach_sql
 from scalepan.memory.keeper import keeper
-from scalepan.memory.model import Name, Who
+from scalepan.memory.model import Who
 from scalepan.memory.saved import drop
+from scalepan.names import Id
 from scalepan.store.operations import reads, writes
 from scalepan.store.rewrite import ask_for_rewrite
 from scalepan.store.tables import AddEvent, add_event
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 FORGOTTEN = "forgotten"
 """Stands in an event where the claim's id stood."""
 # Where ids of claims may stand inside a text or JSON, and in which column.
+_RECALLED = ("claims", "below_threshold")
+"""Lists of ids in the event about a recall."""
 _MENTIONS = {"events": "payload", "scores": "body", "decisions": "body", "labels": "body", "feedbacks": "body"}
 
 
 class Forget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Claims to forget, each by its id."""
 
-    claims: Annotated[list[Name], msgspec.Meta(min_length=1, max_length=1000)]
+    claims: Annotated[list[Id], msgspec.Meta(min_length=1, max_length=1000)]
     who: Who = Who()
     policy: bytes = b""
 
@@ -58,9 +61,12 @@ def forget(here: "Here", request: Forget) -> Forgotten:
     return done
 
 
-@writes("memory.erase", _Forget, Forgotten)
+@writes("memory.erase", _Forget, Forgotten, alone=True)
 def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
-    """Take claims out of every table, and out of the index when that is committed."""
+    """Take claims out of every table, and out of the index when that is committed.
+
+    Alone in its transaction: what other writes of it answered is kept at its end, and would name the claims again.
+    """
     connection = here.connection
     ids: list[str] = []
     answers = []
@@ -74,10 +80,10 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
 
     def out_of_index() -> None:
         keep = keeper(here)
-        keep.sides = Sides()
         index = keep.built()
         if index is not None:
             index.remove(ids)
+        keep.sides = Sides()  # after that: nobody copies them aside any more
         drop(here.path)
 
     here.after_commit(out_of_index)
@@ -91,7 +97,9 @@ def _found(connection: "DuckDBPyConnection", request: _Forget) -> list[str]:
         f"SELECT id FROM claims WHERE {where} AND {among('id')}", [*values, as_json(request.claims)]
     ).fetchall()
     if not found:
-        raise NotFoundError(f"no claim '{request.claims[0]}' here" if len(request.claims) == 1 else "none of them is here")
+        raise NotFoundError(
+            f"no claim '{request.claims[0]}' here" if len(request.claims) == 1 else "none of them is here"
+        )
     return [id_ for (id_,) in found]
 
 
@@ -135,6 +143,27 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
         connection.execute("DELETE FROM requests WHERE contains(response, ?)", [said])
         if said == id_:  # another may be a word that any input has, such as "rank"
             connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
+
+
+def without_gone(connection: "DuckDBPyConnection", payloads: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is about to be kept about recalled claims, without the ids of those that were forgotten meanwhile."""
+    named = sorted({id_ for payload in payloads for key in _RECALLED for id_ in payload.get(key, ())})
+    there = there_of(connection, named)
+    return [
+        {
+            key: [id_ if id_ in there else FORGOTTEN for id_ in value] if key in _RECALLED else value
+            for key, value in payload.items()
+        }
+        for payload in payloads
+    ]
+
+
+def there_of(connection: "DuckDBPyConnection", ids: Sequence[str]) -> set[str]:
+    """Which of these claims are there."""
+    if not ids:
+        return set()
+    found = connection.execute(f"SELECT id FROM claims WHERE {among('id')}", [as_json(ids)]).fetchall()
+    return {id_ for (id_,) in found}
 
 
 def _mention(id_: str) -> tuple[str, str]:

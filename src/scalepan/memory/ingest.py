@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from scalepan.errors import BoundaryError, ConflictError, InputError
+from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
 from scalepan.memory.arrow import vector_table
-from scalepan.memory.boundary import check_class, check_invariants, opened
+from scalepan.memory.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.candidates.shelf import Entry
 from scalepan.memory.claims import (
     CLAIM_COLUMNS,
@@ -21,8 +21,10 @@ from scalepan.memory.claims import (
     utc,
 )
 from scalepan.memory.index import refresh
-from scalepan.memory.keeper import MODEL_KEY, Rules, keeper
-from scalepan.memory.model import Claim, Entity, NewClaim, Provenance, Who, moment, written
+from scalepan.memory.keeper import MODEL_KEY, Rules, check_no_secret, keeper
+from scalepan.memory.model import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, Who, moment, written, zoned
+from scalepan.memory.standing import home
+from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
 from scalepan.redact import Redactor
 from scalepan.store.operations import insert_rows, reads, writes
@@ -94,13 +96,33 @@ def add(here: "Here", request: Add) -> AllAdded:
     check_invariants(request.who, "add", rules.policy.boundary)
     for claim in request.claims:
         check_class(request.who, claim.boundary_class)
+        if claim.id is not None:
+            _check_id(claim.id, request.who, rules)
     now = time()
     prepared = [prepare(claim, request.who, rules, now) for claim in request.claims]
+    if rules.policy.boundary.invariants:
+        for one in prepared:
+            _check_invariants(one, request.who, rules, now)
     encoder = keep.encoder(here, rules.policy)
     vectors = embed(encoder, prepared) if encoder is not None else None
     model = encoder.model_id if encoder is not None else None
     done: AllAdded = here.write("memory.keep", Keep(prepared, vectors, model, request.who, here.id))
     return done
+
+
+def _check_invariants(claim: "Prepared", who: Who, rules: Rules, now: float) -> None:
+    age_days = (now - _seconds(claim.row["updated_at"] or claim.row["created_at"])) / SECONDS_A_DAY
+    names = [entity.name for entity in claim.entities]
+    check_new_claim(who, "add", rules.policy.boundary, claim.row, names, age_days)
+
+
+def _check_id(id_: str, who: Who, rules: Rules) -> None:
+    """An id from elsewhere is kept as it is, so it must not be a secret. One that is taken shows that something has it,
+    in whatever class: whoever may not know that gets ids of ours.
+    """
+    check_no_secret(id_, "id", rules.secrets_only)
+    if opened(who) != CLASSES:
+        raise BoundaryError(f"the token opens {', '.join(opened(who))} only, and cannot choose ids: leave out '{id_}'")
 
 
 def embed(encoder: Any, prepared: Sequence[Prepared]) -> "NDArray[np.float32]":
@@ -146,10 +168,12 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted)
 
 
-def clean(text: str, boundary_class: str, rules: Rules) -> tuple[str, str, dict[str, int]]:
+def clean(said: str, boundary_class: str, rules: Rules) -> tuple[str, str, dict[str, int]]:
     """A text as it may be kept, its class, and what was cut, by kind."""
     if boundary_class == "secret":
         return SECRET_TEXT, "secret", {"secret": 1}
+    # Controls first: one inside of a secret would hide it from the rules.
+    text = without_controls(said)
     found = rules.redactor.redact(text)
     counts: dict[str, int] = {}
     for finding in found.findings:
@@ -167,28 +191,41 @@ def _stricter(one: str, other: str) -> str:
 
 def _provenance(said: Provenance, who: Who, rules: Rules, now: float) -> Provenance:
     """Where a claim comes from; who says it and when is known even if nobody wrote it down."""
-    filled = msgspec.structs.replace(said, at=said.at or written(now), actor=said.actor or who.actor)
-    return redacted_provenance(filled, rules.redactor)
+    actor = said.actor or clean_actor(who, rules.redactor)
+    filled = msgspec.structs.replace(said, at=said.at or written(now), actor=actor)
+    return redacted_provenance(filled.checked(), rules.redactor)
+
+
+def clean_text(said: str, redactor: Redactor) -> str:
+    """Any text beside a claim's own, as it may be kept and shown: without controls, then without what is redacted."""
+    return redactor.redact(without_controls(said)).text
 
 
 def redacted_provenance(provenance: Provenance, redactor: Redactor) -> Provenance:
-    """Provenance without secrets and personal data: a URL may carry a token, a note anything."""
+    """Provenance without secrets and personal data: a URL may carry a token, a note anything.
+
+    A time that is none was kept by an older version, and could be any text.
+    """
     fields = {name: getattr(provenance, name) for name in ("actor", "source", "note")}
-    return msgspec.structs.replace(
-        provenance, **{name: redactor.redact(value).text for name, value in fields.items() if value}
-    )
+    cleaned = {name: clean_text(value, redactor) for name, value in fields.items() if value}
+    return msgspec.structs.replace(provenance, at=zoned(provenance.at) if provenance.at else None, **cleaned)
 
 
 def redacted_entity(entity: Entity, redactor: Redactor) -> Entity:
     """The same for the name of what a claim is about."""
-    return msgspec.structs.replace(entity, name=redactor.redact(entity.name).text)
+    return msgspec.structs.replace(entity, name=" ".join(clean_text(entity.name, redactor).split())[:LONGEST])
+
+
+def clean_actor(who: Who, redactor: Redactor) -> str | None:
+    """Who asks, as it is kept: a name, on one line."""
+    return " ".join(clean_text(who.actor, redactor).split())[:LONGEST] if who.actor else None
 
 
 def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
     """A whole claim, redacted once more."""
     return msgspec.structs.replace(
         claim,
-        text=redactor.redact(claim.text).text,
+        text=clean_text(claim.text, redactor),
         provenance=redacted_provenance(claim.provenance, redactor),
         entities=[redacted_entity(entity, redactor) for entity in claim.entities],
     )
@@ -197,8 +234,8 @@ def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
 def _moment(text: str, path: str) -> float:
     try:
         return moment(text)
-    except ValueError:
-        raise InputError(f"'{text}' is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
+    except (ValueError, OverflowError):
+        raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
 
 @writes("memory.keep", Keep, AllAdded)
@@ -207,27 +244,30 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     connection = here.connection
     every = [claim for request in requests for claim in request.prepared]
     known = _known(connection, every)
+    kept_as: list[tuple[str, Prepared]] = []
     answers: list[AllAdded] = []
     fresh: list[Prepared] = []
     vectors: dict[str, NDArray[np.float32]] = {}
+    models: dict[str, list[str]] = {}
     raised: dict[str, str] = {}
     for request in requests:
         added = []
         for place, claim in enumerate(request.prepared):
-            key = _identity(claim.row)
-            there = known.get(key)
+            same = known.setdefault(_identity(claim.row), {})
+            there = _same_for(request.who, same, claim.row["boundary_class"])
+            id_, boundary_class = there or claim.row["id"], claim.row["boundary_class"]
             if there is None:
-                known[key] = (claim.row["id"], claim.row["boundary_class"])
                 fresh.append(claim)
                 if request.vectors is not None:
                     vectors[claim.row["id"]] = request.vectors[place]
-            elif there[1] not in opened(request.who):
-                raise BoundaryError("this is kept already, in a class that the token does not open")
-            elif _stricter(there[1], claim.row["boundary_class"]) != there[1]:
-                # The same words, now said to be stricter: they are, for everybody.
-                known[key] = (there[0], claim.row["boundary_class"])
-                raised[there[0]] = claim.row["boundary_class"]
-            id_, boundary_class = known[key]
+                    models.setdefault(request.model or "", []).append(claim.row["id"])
+            else:
+                boundary_class = _stricter(same[there], boundary_class)
+                if boundary_class != same[there]:
+                    # The same words, now said to be stricter: they are, for everybody.
+                    raised[there] = boundary_class
+            same[id_] = boundary_class
+            kept_as.append((id_, claim))
             added.append(Added(id_, there is None, boundary_class, claim.redacted))
         answers.append(AllAdded(added))
     _check_ids(connection, fresh)
@@ -235,10 +275,9 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
         insert_rows(connection, "claims", CLAIM_COLUMNS, [claim.row for claim in fresh])
     for id_, boundary_class in raised.items():
         connection.execute("UPDATE claims SET boundary_class = ? WHERE id = ?", [boundary_class, id_])
-    linked = link_entities(connection, [(known[_identity(claim.row)][0], claim) for claim in every])
-    if vectors:
-        model = next(request.model for request in requests if request.model)
-        write_vectors(here, list(vectors), np.stack(list(vectors.values())), model)
+    linked = link_entities(connection, kept_as)
+    for model, ids in models.items():
+        write_vectors(here, ids, np.stack([vectors[id_] for id_ in ids]), model)
     add_event(here, [_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
     here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked}))
     return answers
@@ -249,22 +288,54 @@ def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["tenant"], row["project"], row["scope"], row["session"], row["content_hash"]
 
 
-def _known(connection: "DuckDBPyConnection", claims: Sequence[Prepared]) -> dict[tuple[Any, ...], tuple[str, str]]:
+def _same_for(who: Who, same: dict[str, str], wanted: str) -> str | None:
+    """Which of the claims of one content this caller means, by its id; None if there is none that it may know of.
+
+    To a token, what is in a class that it does not open is not there: the text is kept once more for it, and neither
+    the answer nor a later search tells that somebody else has it too.
+    """
+    open_ = [id_ for id_, boundary_class in same.items() if boundary_class in opened(who)]
+    return max(open_, key=lambda id_: (same[id_] == wanted, CLASSES.index(same[id_])), default=None)
+
+
+def _known(connection: "DuckDBPyConnection", claims: Sequence[Prepared]) -> dict[tuple[Any, ...], dict[str, str]]:
+    """By content, the claims that have it, each with its class. A text that was merged has its representative."""
     hashes = as_json(list({claim.row["content_hash"] for claim in claims}))
     rows = connection.execute(
-        "SELECT tenant, project, scope, session, content_hash, id, boundary_class FROM claims "
-        f"WHERE merged_into IS NULL AND {among('content_hash')}",
+        "SELECT tenant, project, scope, session, content_hash, id, boundary_class, merged_into FROM claims "
+        f"WHERE {among('content_hash')} ORDER BY merged_into IS NULL",
         [hashes],
     ).fetchall()
-    return {row[:5]: (row[5], row[6]) for row in rows}
+    known: dict[tuple[Any, ...], dict[str, str]] = {}
+    for *identity, id_, boundary_class, merged_into in rows:
+        if merged_into is not None:
+            id_, boundary_class = _representative(connection, id_)
+        known.setdefault(tuple(identity), {})[id_] = boundary_class
+    return known
+
+
+def _representative(connection: "DuckDBPyConnection", merged: str) -> tuple[str, str]:
+    row = connection.execute(
+        "SELECT id, boundary_class FROM claims WHERE id = ?", [home(connection, merged) or merged]
+    ).fetchone()
+    if row is None:
+        raise NotFoundError(f"no claim '{merged}' here")
+    return row[0], row[1]
 
 
 def _check_ids(connection: "DuckDBPyConnection", fresh: Sequence[Prepared]) -> None:
     """Ids that came from another store may be taken here."""
     ids = as_json([claim.row["id"] for claim in fresh])
-    taken = connection.execute(f"SELECT id FROM claims WHERE {among('id')}", [ids]).fetchone()
-    if taken:
-        raise ConflictError(f"claim '{taken[0]}' is there already, with another text")
+    taken = connection.execute(f"SELECT id, tenant FROM claims WHERE {among('id')}", [ids]).fetchone()
+    if taken is None:
+        return
+    # Whether another tenant has it is not this one's business; that it cannot be used cannot be helped.
+    mine = taken[1] in {claim.row["tenant"] for claim in fresh if claim.row["id"] == taken[0]}
+    raise ConflictError(
+        f"claim '{taken[0]}' is there already, with another text"
+        if mine
+        else f"id '{taken[0]}' cannot be used here: leave it out, and one is made"
+    )
 
 
 def link_entities(connection: "DuckDBPyConnection", claims: Sequence[tuple[str, Prepared]]) -> set[str]:
@@ -273,15 +344,21 @@ def link_entities(connection: "DuckDBPyConnection", claims: Sequence[tuple[str, 
     if not wanted:
         return set()
     entities = _entity_ids(connection, {(tenant, entity.type, entity.name) for _, tenant, entity in wanted})
-    rows = [{"claim_id": id_, "entity_id": entities[(tenant, entity.type, entity.name)]} for id_, tenant, entity in wanted]
+    rows = [
+        {"claim_id": id_, "entity_id": entities[(tenant, entity.type, entity.name)]} for id_, tenant, entity in wanted
+    ]
     ids = as_json([id_ for id_, _, _ in wanted])
     there = set(
-        connection.execute(f"SELECT claim_id, entity_id FROM claim_entities WHERE {among('claim_id')}", [ids]).fetchall()
+        connection.execute(
+            f"SELECT claim_id, entity_id FROM claim_entities WHERE {among('claim_id')}", [ids]
+        ).fetchall()
     )
     new = {(row["claim_id"], row["entity_id"]) for row in rows} - there
     if new:
         columns = {"claim_id": "VARCHAR", "entity_id": "VARCHAR"}
-        insert_rows(connection, "claim_entities", columns, [dict(zip(columns, pair, strict=True)) for pair in sorted(new)])
+        insert_rows(
+            connection, "claim_entities", columns, [dict(zip(columns, pair, strict=True)) for pair in sorted(new)]
+        )
     return {claim_id for claim_id, _ in new}
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from scalepan.check import Problem, resolved
 from scalepan.embed import Embedder, find_encoder
-from scalepan.errors import ConflictError
+from scalepan.errors import ConflictError, InputError
 from scalepan.memory.candidates.side import Sides
 from scalepan.memory.index import Index, build
 from scalepan.memory.model import Who
@@ -33,6 +34,9 @@ class Said(msgspec.Struct, frozen=True):
     above: list[Layer] = []
 
 
+resolved(Said)
+
+
 class Rules(msgspec.Struct, frozen=True):
     """The policy that applies to a call, and what is made from it once."""
 
@@ -41,6 +45,8 @@ class Rules(msgspec.Struct, frozen=True):
     secrets_only: Redactor
     version: str
     """Of the retrieval section."""
+    broken_curves: tuple[Problem, ...] = ()
+    """What is wrong with fitted curves that do not load; they are not in the policy."""
 
 
 class Keeper:
@@ -49,8 +55,14 @@ class Keeper:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.sides = Sides()
+        self.next_expiry = 0.0
+        """When the next active context expires, in seconds since 1970; 0: not looked yet."""
+        self.decay_told: set[tuple[str, str | None, str]] = set()
+        """Tenant, project and day of the events about decay that were asked for."""
         self._index: Index | None = None
         self._encoder_lock = threading.Lock()
+        self._model_lock = threading.Lock()
+        self._model: str | None = None
         self._encoders: dict[Embed, Embedder | None] = {}
         self._rules: dict[Any, Rules] = {}
 
@@ -59,13 +71,16 @@ class Keeper:
         key = (said, who.tenant, who.project, here.state.get("policy_changes", 0))
         found = self._rules.get(key)
         if found is None:
-            policy = _resolved(here, who, said)
-            found = Rules(
-                policy, Redactor(policy.redact), Redactor(policy.redact, only=["secret"]), policy.version("retrieval")
-            )
+            policy, broken = _resolved(here, who, said)
+            redactors = Redactor(policy.redact), Redactor(policy.redact, only=["secret"])
+            found = Rules(policy, *redactors, policy.version("retrieval"), tuple(broken))
+            check_no_secret(who.tenant, "tenant", found.secrets_only)
+            check_no_secret(who.project, "project", found.secrets_only)
             if len(self._rules) >= KEPT_POLICIES:
                 self._rules.clear()
             self._rules[key] = found
+        check_no_secret(who.session, "session", found.secrets_only)
+        check_no_secret(who.trace_id, "trace_id", found.secrets_only)
         return found
 
     def index(self, here: "Here", policy: Policy) -> Index:
@@ -110,13 +125,24 @@ class Keeper:
 
     def model(self, here: "Here") -> str | None:
         """Who made the store's vectors; None if there are none."""
-        if MODEL_KEY not in here.state:
-            row = here.connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
-            if row is None:
-                return None
-            here.state[MODEL_KEY] = row[0]
-        found: str = here.state[MODEL_KEY]
-        return found
+        # What was read before another model was named must not be kept after that.
+        with self._model_lock:
+            if self._model is None:
+                row = here.connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
+                self._model = row[0] if row else None
+            return self._model
+
+    def forget_model(self) -> None:
+        """Another model was named: look it up again."""
+        with self._model_lock:
+            self._model = None
+
+
+def check_no_secret(name: str | None, path: str, redactor: Redactor) -> None:
+    """InputError if a name is a secret: names are kept as they are and shown, so a key pasted there would leak."""
+    found = redactor.redact(name).findings if name else ()
+    if found:
+        raise InputError(f"looks like a secret ({found[0].kind}), and names are kept in clear: use another", path=path)
 
 
 def keeper(here: "Here") -> Keeper:
@@ -137,7 +163,10 @@ def _made(here: "Here", policy: Policy) -> Index:
     return index
 
 
-def _resolved(here: "Here", who: Who, said: bytes) -> Policy:
+def _resolved(here: "Here", who: Who, said: bytes) -> tuple[Policy, list[Problem]]:
+    """The policy, and what is wrong with curves that had to be left out of it."""
     callers = msgspec.msgpack.decode(said, type=Said) if said else Said()
     stored = policy_layers(here, WhosePolicy(who.tenant, who.project))
-    return resolve([*callers.below, *as_layers(stored), *callers.above])
+    broken: list[Problem] = []
+    layers = [*callers.below, *as_layers(stored, broken), *callers.above]
+    return resolve(layers, dropped=broken), broken

@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from scalepan.arguments import as_mapping, as_names, as_path, wrong
 from scalepan.check import problems
-from scalepan.errors import InputError
+from scalepan.errors import ConflictError, InputError, own_words
 from scalepan.memory.answers import Recall
 from scalepan.memory.browse import ExportPage, Figures, Get, Link, List, Stats
 from scalepan.memory.calibrate import (
@@ -26,16 +26,30 @@ from scalepan.memory.feedback import UndoVote, Vote, Voted
 from scalepan.memory.forget import Forget
 from scalepan.memory.ingest import MOST_AT_ONCE, Add, Added
 from scalepan.memory.keeper import Said
-from scalepan.memory.model import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, Claim, NewClaim, Provenance, Who
+from scalepan.memory.model import (
+    DEFAULT_PROJECT,
+    DEFAULT_PURPOSE,
+    DEFAULT_TENANT,
+    Claim,
+    NewClaim,
+    Provenance,
+    Who,
+    traced,
+)
+from scalepan.memory.orphans import Sweep
 from scalepan.memory.recall import Ask
 from scalepan.memory.rescan import Backfill, Backfilled, Rescan
-from scalepan.policy import Layer, Policy
+from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import BoundaryClass
-from scalepan.policy.load import env_layers, find_file, read_file
+from scalepan.policy.files import file_layers
+from scalepan.policy.given import LEGAL as LEGAL_POLICY
+from scalepan.policy.load import env_layers
 from scalepan.policy.retrieval import Method
 from scalepan.store import Store
 from scalepan.store.policies import SetPolicy, WhosePolicy
 
+SAVES = 5
+"""How often fitted curves are put into a policy that somebody else keeps changing."""
 Progress = Callable[[int], None]
 """Told how many are done so far."""
 
@@ -44,6 +58,7 @@ class Memory:
     """What an agent remembers, in one file that other processes may use at the same time.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with Memory(Path(tempfile.mkdtemp()) / "notes.duckdb") as memory:
     ...     _ = memory.add("Plans are cancelled by POST /subscriptions/{id}/cancel")
     ...     memory.search("how is a plan cancelled?")[0].text
@@ -69,12 +84,21 @@ class Memory:
         `policy` is a file, a whole Policy, or a mapping that is laid over the policy in force. `classes` are those that
         may be reached at most, whatever the policy opens.
         """
+        if path is not None and not isinstance(path, Store):
+            path = as_path("path", path, "a store file, a Store, or None for the store that is found from here")
         self.store = path if isinstance(path, Store) else Store(path)
-        opened = None if classes is None else tuple(classes)
-        self.who = Who(tenant, project, session, tuple(purposes), actor, dict(facts or {}), trace_id, opened)
+        opened = None if classes is None else as_names("classes", classes)
+        said = dict(as_mapping("facts", facts)) if facts is not None else {}
+        self.who = Who(tenant, project, session, as_names("purposes", purposes), actor, said, trace_id, opened)
         _check(msgspec.to_builtins(self.who), Who)
         self.said = _said(policy)
         """What its policy says, packed: every request takes it along."""
+
+    def __repr__(self) -> str:
+        """Which file and who asks; the file is not opened for it."""
+        who = {"tenant": self.who.tenant, "project": self.who.project, "session": self.who.session}
+        said = "".join(f", {name}={value!r}" for name, value in who.items() if value is not None)
+        return f"{type(self).__name__}({str(self.store.path)!r}{said})"
 
     def __enter__(self) -> "Memory":
         return self
@@ -99,6 +123,10 @@ class Memory:
     ) -> Sequence[Added]:
         """Remember many things, a thousand at a time; what became of each, in their order."""
         done: list[Added] = []
+        if isinstance(claims, (str, Mapping, NewClaim)):
+            claims = [claims]  # one that is meant as such, and not its letters or keys
+        elif not isinstance(claims, Iterable):
+            raise wrong("claims", claims, "a list of texts, dicts or NewClaims")
         for page in _pages(claims):
             checked = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
             done += self._call("memory.add", Add(checked, self.who, self.said)).claims
@@ -117,9 +145,13 @@ class Memory:
         kinds: Sequence[str] | None = None,
         why: str | None = None,
         at: float | None = None,
+        diverse: bool | None = None,
     ) -> Recall:
-        """The k best claims for a query, best first, each with its score and the reason for it."""
-        return self._ask("memory.search", query, k, alpha, max_tokens, scopes, kinds, why, at)
+        """The k best claims for a query, best first, each with its score and the reason for it.
+
+        `diverse` has MMR and the entity cap choose, as they do for an active context; by default the policy says.
+        """
+        return self._ask("memory.search", query, k, alpha, max_tokens, scopes, kinds, why, at, diverse)
 
     def activate(
         self,
@@ -134,11 +166,11 @@ class Memory:
         at: float | None = None,
     ) -> Recall:
         """The same as an active context: only what reaches the threshold, kept for a day with its scores."""
-        return self._ask("memory.activate", query, k, alpha, max_tokens, scopes, kinds, why, at)
+        return self._ask("memory.activate", query, k, alpha, max_tokens, scopes, kinds, why, at, None)
 
     def get(self, claim: str) -> Claim:
         """One claim."""
-        found: Claim = self._call("memory.get", Get(claim, self.who, self.said)).claim
+        found: Claim = self._call("memory.get", self._request(Get, {"claim": claim})).claim
         return found
 
     def list(
@@ -146,6 +178,8 @@ class Memory:
     ) -> Iterator[Claim]:
         """The claims that this caller may read, last changed first; all of them, or the first `limit`."""
         after: str | None = None
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+            raise wrong("limit", limit, "a whole number, or None for all")
         left = limit
         while left is None or left > 0:
             size = 1000 if left is None else min(left, 1000)
@@ -163,8 +197,9 @@ class Memory:
         return updated
 
     def forget(self, *claims: str) -> int:
-        """Forget claims, with everything that was derived from them; how many."""
-        count: int = self._call("memory.forget", self._request(Forget, {"claims": list(claims)})).count
+        """Forget claims, with everything that was derived from them; how many. A list of ids will do too."""
+        ids = [id_ for given in claims for id_ in as_names("claims", given, "the id of a claim, or a list of ids")]
+        count: int = self._call("memory.forget", self._request(Forget, {"claims": ids})).count
         return count
 
     def vote(
@@ -183,12 +218,13 @@ class Memory:
 
     def undo_vote(self, vote: str) -> Voted:
         """Take a vote back: the claim's numbers become what they would be without it."""
-        voted: Voted = self._call("memory.undo_vote", UndoVote(vote, self.who, self.said))
+        voted: Voted = self._call("memory.undo_vote", self._request(UndoVote, {"vote": vote}))
         return voted
 
     def link(self, source: str, target: str, kind: str = "related") -> str:
         """Relate two claims, or a claim and an entity; the relation's id."""
-        linked: str = self._call("memory.link", Link(source, target, kind, self.who, self.said)).id
+        request = {"source": source, "target": target, "kind": kind}
+        linked: str = self._call("memory.link", self._request(Link, request)).id
         return linked
 
     def stats(self) -> Figures:
@@ -209,10 +245,17 @@ class Memory:
 
     def import_(self, claims: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> Sequence[Added]:
         """Take in what another memory exported, ids and times included."""
-        return self.add_many(({k: v for k, v in claim.items() if k in _IMPORTED} for claim in claims), progress)
+        if isinstance(claims, (str, bytes, Mapping)) or not isinstance(claims, Iterable):
+            raise wrong("claims", claims, "a list of claims, as export gives them")
+        legal = "a dict, as export gives it"
+        rows = (as_mapping(f"claims[{number}]", claim, legal) for number, claim in enumerate(claims))
+        return self.add_many(({k: v for k, v in row.items() if k in _IMPORTED} for row in rows), progress)
 
     def rescan(self, progress: Progress | None = None) -> tuple[int, int]:
-        """Redact everything once more, after a rule changed; how many were looked at, and how many changed."""
+        """Redact everything once more, after a rule changed; how many were looked at, and how many changed.
+
+        Then what is left of claims that are gone is removed, if there is any: see `sweep`.
+        """
         looked_at = changed = 0
         after: str | None = None
         while True:
@@ -221,7 +264,13 @@ class Memory:
             if progress is not None:
                 progress(looked_at)
             if after is None:
+                self.sweep()
                 return looked_at, changed
+
+    def sweep(self) -> dict[str, int]:
+        """Remove what is left of claims that are gone, in all tenants: how many rows, by table. Part of `rescan`."""
+        removed: dict[str, int] = self._call("memory.sweep", Sweep(self.who, self.said)).rows
+        return removed
 
     def backfill(self, *, anew: bool = False, progress: Progress | None = None) -> int:
         """Embed what has no vector; with `anew` everything, if the policy names another encoder. How many."""
@@ -253,7 +302,13 @@ class Memory:
             if (found := fit(side, names, method)) is not None
         }
         if fitted and save:
-            self._save_calibration(fitted, model, terms)
+            for left in reversed(range(SAVES)):
+                try:
+                    self._save_calibration(fitted, model, terms)
+                    break
+                except ConflictError:
+                    if not left:
+                        raise
         return fitted
 
     def _pairs(
@@ -287,10 +342,13 @@ class Memory:
         calibration = {name: msgspec.to_builtins(found.curve) for name, found in fitted.items()}
         policy.setdefault("retrieval", {})["calibration"] = {**calibration, "model": model, "terms": terms}
         text = yaml.safe_dump(policy, sort_keys=False, allow_unicode=True)
-        self.store.call("store.set_policy", SetPolicy(text, self.who.tenant, self.who.project, self.who.actor))
+        replaced = history[0].id if history else ""
+        self.store.call(
+            "store.set_policy", SetPolicy(text, self.who.tenant, self.who.project, self.who.actor, replaced)
+        )
 
     def _ask(self, operation: str, query: str, *values: Any) -> Recall:
-        names = ("k", "alpha", "max_tokens", "scopes", "kinds", "why", "at")
+        names = ("k", "alpha", "max_tokens", "scopes", "kinds", "why", "at", "diverse")
         request = {"query": query, **dict(zip(names, values, strict=True))}
         found: Recall = self._call(operation, self._request(Ask, request))
         return found
@@ -298,17 +356,24 @@ class Memory:
     def _request(self, type_: type[Any], values: Mapping[str, Any]) -> Any:
         """A checked request; what is wrong with it is an InputError that names the field."""
         plain = {
-            name: list(value) if isinstance(value, tuple) else value for name, value in values.items() if value is not None
+            name: list(as_names(name, value)) if isinstance(value, tuple) or name in _LISTS else value
+            for name, value in values.items()
+            if value is not None
         }
-        plain = msgspec.to_builtins(plain)
+        # What is not data at all, such as a function, becomes its own words, which no field takes for a number.
+        try:
+            plain = msgspec.to_builtins(plain, enc_hook=own_words)
+        except (TypeError, RecursionError, UnicodeError) as error:
+            raise InputError(f"a request is plain data: {error}") from None
         _check(plain, type_)
         return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, policy=self.said)
 
     def _call(self, operation: str, request: msgspec.Struct) -> Any:
-        return self.store.call(operation, request)
+        return self.store.call(operation, traced(request))
 
 
 _IMPORTED = frozenset(NewClaim.__struct_fields__)
+_LISTS = ("scopes", "kinds")
 
 
 def exported(claim: Claim) -> dict[str, Any]:
@@ -322,8 +387,9 @@ def exported(claim: Claim) -> dict[str, Any]:
 def new_claim(claim: NewClaim | Mapping[str, Any] | str, number: int) -> NewClaim:
     """Something to remember, checked; InputError names the field. Entities may be plain names."""
     if isinstance(claim, NewClaim):
-        return claim
-    data: Any = {"text": claim} if isinstance(claim, str) else dict(claim)
+        claim = msgspec.structs.asdict(claim)
+    legal = "a text, a dict or a NewClaim"
+    data: Any = {"text": claim} if isinstance(claim, str) else dict(as_mapping(f"claims[{number}]", claim, legal))
     if isinstance(data.get("provenance"), Provenance):
         data["provenance"] = msgspec.to_builtins(data["provenance"])
     if isinstance(data.get("entities"), (list, tuple)):
@@ -345,13 +411,16 @@ def _said(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) ->
     below: list[Layer] = []
     above = list(env_layers(os.environ))
     if isinstance(policy, Policy):
-        below.append(Layer("policy", msgspec.to_builtins(policy), may_relax=True))
+        below.append(Layer("policy", msgspec.to_builtins(policy), "named"))
     else:
-        named = Path(policy) if isinstance(policy, (str, os.PathLike)) else find_file(os.environ)
-        if named is not None:
-            below.append(read_file(named))
+        if policy is not None and not isinstance(policy, (str, os.PathLike, Mapping)):
+            raise wrong("policy", policy, LEGAL_POLICY)
+        below += file_layers(policy if isinstance(policy, (str, os.PathLike)) else None)
         if isinstance(policy, Mapping):
-            above.append(Layer("call", policy))
+            above.append(Layer("call", policy, "call"))
+        # A fault, or what is ignored, is told here, where the caller is; the store's owner may be another process.
+        # Curves that do not load never stop a recall: the owner falls back, and says so.
+        resolve([*below, *above], dropped=[])
     return msgspec.msgpack.encode(Said(below, above))
 
 

@@ -2,22 +2,27 @@
 
 from datetime import UTC, datetime
 from math import exp, log
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
+from uuid import uuid4
 
 import msgspec
 
-from scalepan.check import in_order
+from scalepan.check import in_order, resolved
+from scalepan.errors import InputError, quoted
+from scalepan.names import Id, Label, TraceId
 from scalepan.policy.boundary import BoundaryClass, Scope
+from scalepan.policy.retrieval import Kind
 
-Kind = Literal["fact", "preference", "task", "policy_hint"]
 Signal = Literal["helpful", "harmful", "outdated", "duplicate"]
 EntityType = Literal["Actor", "Artifact", "Event", "Concept"]
-KINDS: tuple[Kind, ...] = ("fact", "preference", "task", "policy_hint")
+KINDS = ("fact", "preference", "task", "policy_hint")
+"""The kinds that have half-lives of their own; any other word is a kind too."""
 SIGNALS: tuple[Signal, ...] = ("helpful", "harmful", "outdated", "duplicate")
 
 DEFAULT_TENANT = DEFAULT_PROJECT = "default"
 DEFAULT_PURPOSE = "answer:task"
 SECONDS_A_DAY = 86400.0
+LONGEST_PROVENANCE = {"actor": 200, "source": 2_000, "note": 10_000}
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000_000)]
@@ -29,11 +34,29 @@ class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     """Where a claim comes from."""
 
     at: str | None = None
-    """When, with its time zone."""
+    """When: an ISO 8601 time with its zone, such as 2026-01-31T12:00:00+09:00."""
     actor: str | None = None
     source: str | None = None
     """A URL or a file."""
     note: str | None = None
+
+    def checked(self) -> "Provenance":
+        """The same with its time written in one way; InputError if that is no time, or another field is too long.
+
+        Not a rule of the type: what was kept before there was this rule must still be readable.
+        """
+        for name, most in LONGEST_PROVENANCE.items():
+            length = len(getattr(self, name) or "")
+            if length > most:
+                raise InputError(f"has {length:,} characters; at most {most:,} are legal", path=f"provenance.{name}")
+        if self.at is None:
+            return self
+        at = zoned(self.at)
+        if at is None:
+            raise InputError(
+                f"{quoted(self.at)} is not a time with a zone, such as 2026-01-31T12:00:00+09:00", path="provenance.at"
+            )
+        return msgspec.structs.replace(self, at=at)
 
 
 class Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
@@ -47,7 +70,7 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     """Something to remember."""
 
     text: Text
-    kind: Annotated[Kind, in_order(Kind)] = "fact"
+    kind: Kind = "fact"
     scope: Annotated[Scope, in_order(Scope)] = "project"
     boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] = "internal"
     utility: Utility = 0.0
@@ -55,7 +78,7 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     quality: Share | None = None
     provenance: Provenance = Provenance()
     entities: list[Entity] = []
-    id: Name | None = None
+    id: Id | None = None
     """Only for claims that come from another store; else one is made."""
     created_at: str | None = None
     updated_at: str | None = None
@@ -89,9 +112,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 class Who(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who asks, from where, and what for. Claims of others are as if they did not exist."""
 
-    tenant: Name = DEFAULT_TENANT
-    project: Name | None = DEFAULT_PROJECT
-    session: Name | None = None
+    tenant: Label = DEFAULT_TENANT
+    project: Label | None = DEFAULT_PROJECT
+    session: Label | None = None
     purposes: Annotated[tuple[Annotated[str, msgspec.Meta(pattern=r"^[^*]+$")], ...], msgspec.Meta(min_length=1)] = (
         DEFAULT_PURPOSE,
     )
@@ -99,9 +122,23 @@ class Who(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     actor: str | None = None
     facts: dict[str, Any] = {}
     """What the invariants may ask about, beside what the request itself says."""
-    trace_id: str | None = None
+    trace_id: TraceId | None = None
+    """What the call is part of; a call without one gets one of its own, see `traced`."""
     classes: tuple[BoundaryClass, ...] | None = None
     """What the caller's token opens at most; policy may open less. None: there is no token, and policy alone says."""
+
+
+resolved(NewClaim, Provenance)
+
+Request = TypeVar("Request", bound=msgspec.Struct)
+
+
+def traced(request: Request) -> Request:
+    """A request whose caller has a trace id: the one that was given, else a new one for this call alone."""
+    who: Who | None = getattr(request, "who", None)
+    if who is None or who.trace_id is not None:
+        return request
+    return msgspec.structs.replace(request, who=msgspec.structs.replace(who, trace_id=uuid4().hex))
 
 
 def faded(value: float, age_days: float, half_life_days: float) -> float:
@@ -121,6 +158,19 @@ def moment(text: str) -> float:
     """
     parsed = datetime.fromisoformat(text)
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+def zoned(text: str) -> str | None:
+    """A time that has a zone, in the one way that Scalepan writes it; None if it is not one.
+
+    >>> zoned("2026-01-31 12:00Z"), zoned("2026-01-31T12:00:00"), zoned("last week")
+    ('2026-01-31T12:00:00+00:00', None, None)
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return at.isoformat() if at.tzinfo is not None else None
 
 
 def written(seconds: float) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import ceil, exp, log
 from typing import NamedTuple
 
+from scalepan.errors import counted
 from scalepan.policy.retrieval import Normalize, Rerank, Retrieval
 from scalepan.text import has_fragment, word_count
 
@@ -160,7 +161,7 @@ def _alpha(query: str, policy: Retrieval) -> tuple[float, str]:
             return dynamic.lexical_alpha, "a piece of code, a quote or a URL"
         words = word_count(query, policy.morphology)
         if words <= dynamic.lexical_terms:
-            return dynamic.lexical_alpha, f"at most {dynamic.lexical_terms} words"
+            return dynamic.lexical_alpha, f"at most {counted(dynamic.lexical_terms, 'word')}"
         if words >= dynamic.semantic_terms:
-            return dynamic.semantic_alpha, f"{dynamic.semantic_terms} words or more"
+            return dynamic.semantic_alpha, f"{counted(dynamic.semantic_terms, 'word')} or more"
     return policy.hybrid.alpha, "by the policy"

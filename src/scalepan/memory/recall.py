@@ -1,6 +1,7 @@
 """The flow r(q): reach, candidates, scores, choice (spec memory.md, section 1). Runs in the owner of the store."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter, time
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -9,15 +10,19 @@ import numpy as np
 
 from scalepan.errors import ScalepanError, TookTooLongError
 from scalepan.memory.answers import Recall, Recalled, Rejected
-from scalepan.memory.boundary import Reach, reach
+from scalepan.memory.boundary import Reach, opened, reach
 from scalepan.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from scalepan.memory.candidates.sought import Hit, Sought
+from scalepan.memory.candidates.words import shared
+from scalepan.memory.contexts import expire_in_passing
+from scalepan.memory.curves import fitted_curves
 from scalepan.memory.deadline import Deadline
+from scalepan.memory.decay import tell_decay_in_passing
 from scalepan.memory.diversify import Choice, Contender, diversify
 from scalepan.memory.index import Index
-from scalepan.memory.ingest import redacted_claim
+from scalepan.memory.ingest import clean_text, redacted_claim
 from scalepan.memory.keeper import Rules, keeper
-from scalepan.memory.model import Claim, Name, Share, Text, Who
+from scalepan.memory.model import Claim, Share, Text, Who
 from scalepan.memory.population import NO_SPREAD
 from scalepan.memory.rank import Parameters, parameters
 from scalepan.memory.rescan import backfill_aside
@@ -32,10 +37,12 @@ from scalepan.memory.weigh import (
     vector_scores,
     weigh,
 )
+from scalepan.names import Id
 from scalepan.policy.boundary import Scope
 from scalepan.policy.retrieval import Curve, Retrieval
+from scalepan.stats.products import product
 from scalepan.store.tables import AddEvent
-from scalepan.text import normal_form, terms, terms_version, token_count
+from scalepan.text import normal_form, terms, token_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -64,7 +71,9 @@ class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     k: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     alpha: Share | None = None
     max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    why: Name | None = None
+    diverse: bool | None = None
+    """Whether MMR and the entity cap choose; None: they do for an active context, and else as the policy says."""
+    why: Id | None = None
     """A claim whose fate is to be told."""
     at: Annotated[float, msgspec.Meta(ge=0, le=LATEST)] | None = None
     """Seconds since 1970 that count as now: to recompute an old answer."""
@@ -76,25 +85,34 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     keep = keeper(here)
     rules = keep.rules(here, ask.who, ask.policy)
     policy = rules.policy.retrieval
-    within = reach(ask.who, action, rules.policy.boundary, ask.scopes)
     now = ask.at if ask.at is not None else time()
+    within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now)
     deadline = Deadline(policy.timeout_ms)
     encoder = keep.encoder(here, rules.policy)
     sought = sought_of(here, rules, ask, within, encoder, deadline)
     index = sought.index
     deadline.check("encoding")
     chosen = parameters(sought.query, policy, ask.alpha, ask.k)
-    search = _Search(here, sought, chosen, ask.who)
-    text = search.text_side(_text_curve(policy, index))
-    vectors = search.vector_side(encoder, _vector_curve(policy, encoder))
-    search.backfill(encoder, rules)
-    weighed = _weighed(sought, text, vectors, chosen, now, policy)
-    sought.deadline.check("scoring")
+    curves = fitted_curves(rules, index.morphology, encoder)
+    with sought.one_state():
+        search = _Search(here, sought, chosen, ask.who, partial(clean_text, redactor=rules.redactor))
+        text = search.text_side(curves.text)
+        vectors = search.vector_side(encoder, curves.vector)
+        weighed = _weighed(sought, text, vectors, chosen, now, policy)
+        sought.deadline.check("scoring")
 
-    # An activation takes nothing below the threshold; a search shows it, flagged.
-    above = int(np.count_nonzero(weighed.score >= policy.threshold))
-    fit = above if action == "activate" else len(weighed)
-    choice = diversify(_contenders(weighed, fit), chosen.k_final, policy.diversity, _likeness(index, weighed, fit))
+        # An activation takes nothing below the threshold; a search shows it, flagged.
+        above = int(np.count_nonzero(weighed.score >= policy.threshold))
+        fit = above if action == "activate" else len(weighed)
+        asked = policy.diversity.search if ask.diverse is None else ask.diverse
+        diverse = action == "activate" or asked
+        likeness = _likeness(index, weighed, fit) if diverse else None
+    search.backfill(encoder, rules)
+    search.notes += curves.notes(text, vectors)
+    for misfit in curves.misfits:
+        search.tell_fallback(misfit.payload())
+    diversity = policy.diversity if diverse else policy.diversity.by_score()
+    choice = diversify(_contenders(weighed, fit), chosen.k_final, diversity, likeness)
     recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens)
     taken = {place for place, _ in choice.chosen} - left_out.keys()
     others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, above)
@@ -102,7 +120,7 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         recalled,
         policy_version=rules.version,
         request_id=here.id,
-        trace_id=ask.who.trace_id,
+        trace_id=ask.who.trace_id or "",
         alpha=chosen.alpha,
         why_alpha=chosen.why_alpha,
         k_txt=search.k["k_txt"],
@@ -112,19 +130,23 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         vector_level=vectors.level,
         candidates=len(weighed),
         rejected=[others.rejected(place) for place in others.places[:MOST_REJECTED]],
-        notes=search.notes + _calibration_notes(policy, text, vectors),
+        notes=search.notes,
         took_ms=(perf_counter() - started) * 1000,
-        why=_why(ask.why, recalled, others, sought, text, vectors) if ask.why else None,
+        why=_why(ask, recalled, others, sought, text, vectors) if ask.why else None,
         population=weighed.people,
     )
+    expire_in_passing(here, time())
+    tell_decay_in_passing(here, ask.who, time(), policy.feedback)
     return answer, _event(answer, weighed, above)
 
 
-def sought_of(here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None", deadline: Deadline) -> Sought:
+def sought_of(
+    here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None", deadline: Deadline
+) -> Sought:
     """The query, redacted, ready for every level."""
     keep = keeper(here)
     policy = rules.policy.retrieval
-    query = rules.redactor.redact(ask.query).text
+    query = clean_text(ask.query, rules.redactor)
     with deadline.not_counted():
         index = keep.index(here, rules.policy)
     return Sought(
@@ -145,13 +167,20 @@ def sought_of(here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Emb
 class _Search:
     """Both sides of one search: down their ladders, and once more where too little was found."""
 
-    def __init__(self, here: "Here", sought: Sought, chosen: Parameters, who: Who) -> None:
+    def __init__(
+        self, here: "Here", sought: Sought, chosen: Parameters, who: Who, cleaned: Callable[[str], str]
+    ) -> None:
+        """`cleaned` makes of an error's text what may be shown and kept: it may quote the query, or a claim."""
         self.sought = sought
         self.notes: list[str] = []
         self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
         self._enough = chosen.k_final / 2
-        self._without_vector = sought.index.vectors.missing(sought.mask())
+        with sought.index.lock:
+            mask = sought.mask()
+            self._in_reach = int(np.count_nonzero(mask))
+            self._without_vector = sought.index.vectors.missing(mask)
         self._here, self._who = here, who
+        self._cleaned = cleaned
 
     def text_side(self, curve: Curve | None) -> SideFound:
         level, hits = self._climb(TEXT_LEVELS, self.sought.policy.text.level, "k_txt")
@@ -163,7 +192,7 @@ class _Search:
     def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
         sought = self.sought
         missing = NO_ENCODER if encoder is None else None
-        if missing is None and self._without_vector == np.count_nonzero(sought.mask()):
+        if missing is None and self._without_vector == self._in_reach:
             missing = NO_VECTORS
         if missing is not None:
             self.notes.append(missing)
@@ -175,10 +204,12 @@ class _Search:
     def backfill(self, encoder: "Embedder | None", rules: Rules) -> None:
         """Claims that were kept before there was an encoder get their vectors now, beside the calls."""
         if encoder is not None and self._without_vector:
-            self.notes.append(f"{self._without_vector:,} claims here have no vector yet: they are being made")
+            self.notes.append(_being_made(self._without_vector))
             backfill_aside(self._here, encoder, rules)
 
-    def _climb(self, ladder: Mapping[str, Callable[[Sought, int], list[Hit]]], top: str, k: str) -> tuple[str, list[Hit]]:
+    def _climb(
+        self, ladder: Mapping[str, Callable[[Sought, int], list[Hit]]], top: str, k: str
+    ) -> tuple[str, list[Hit]]:
         """Hits of the first level that works, from `top` down; each that does not is an event."""
         names = list(ladder)
         for place, name in enumerate(names[names.index(top) :], names.index(top)):
@@ -198,41 +229,23 @@ class _Search:
         return hits
 
     def _fell_back(self, level: str, below: list[str], error: Exception) -> None:
-        problem = str(error).partition("\n")[0] if isinstance(error, ScalepanError) else f"{type(error).__name__}: {error}"
+        problem = self._cleaned(
+            str(error).partition("\n")[0] if isinstance(error, ScalepanError) else f"{type(error).__name__}: {error}"
+        )
         going_on = f"{below[0]} is used" if below else "this side is left out"
         self.notes.append(f"{level} does not work here, {going_on}: {problem}")
-        payload = {"from": level, "to": below[0] if below else None, "problem": problem}
+        self.tell_fallback({"from": level, "to": below[0] if below else None, "problem": problem})
+
+    def tell_fallback(self, payload: dict[str, Any]) -> None:
+        """Something did not work, and something else is used: an event."""
         event = AddEvent("search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id)
         self._here.later("store.add_event", event)
 
 
-def _text_curve(policy: Retrieval, index: Index) -> Curve | None:
-    calibration = policy.calibration
-    fits = calibration.use and calibration.terms in ("", terms_version(index.morphology))
-    return calibration.text if fits else None
-
-
-def _vector_curve(policy: Retrieval, encoder: "Embedder | None") -> Curve | None:
-    calibration = policy.calibration
-    fits = calibration.use and encoder is not None and calibration.model in ("", encoder.model_id)
-    return calibration.vector if fits else None
-
-
-def _calibration_notes(policy: Retrieval, text: SideFound, vectors: SideFound) -> list[str]:
-    """Which sides are mapped plainly, and whether a curve is there that does not fit."""
-    plain = {
-        "min-max": text.level != "" and not text.calibrated,
-        "(cos + 1) / 2": vectors.level != "" and not vectors.calibrated,
-    }
-    used = " and ".join(name for name, is_plain in plain.items() if is_plain)
-    if not used:
-        return []
-    fitted = policy.calibration
-    if fitted.use and ((fitted.text and not text.calibrated) or (fitted.vector and not vectors.calibrated)):
-        advice = "the fitted curve is for another encoder, other term rules or another level"
-    else:
-        advice = "'scalepan memory calibrate' fits it"
-    return [f"not calibrated: {used} is used; {advice}"]
+def _being_made(count: int) -> str:
+    if count == 1:
+        return "1 claim here has no vector yet: it is being made"
+    return f"{count:,} claims here have no vector yet: they are being made"
 
 
 def _weighed(
@@ -242,8 +255,9 @@ def _weighed(
     with index.lock:
         shelf = index.shelf
         ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
-        # A claim that went while the other side was searched is no candidate.
-        rows = [shelf.row_of[id_] for id_ in ids if id_ in shelf.row_of]
+        mask = sought.mask()
+        # A claim that went while DuckDB searched, or is shut to this caller since then, is no candidate.
+        rows = [row for id_ in ids if (row := shelf.row_of.get(id_)) is not None and mask[row]]
         claims = [shelf.claim(row) for row in rows]
         found = Candidates(claims, rows, *shelf.numbers(rows, now, policy.feedback))
         people = shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
@@ -262,12 +276,13 @@ def _likeness(index: Index, weighed: Weighed, count: int) -> Callable[[int], "ND
     rows = weighed.of.rows[:count]
     with index.lock:
         units, has_vector = index.vectors.unit_vectors(rows)
+        term_sets = index.words.sets(rows) if not has_vector.all() else []
 
     def likeness(place: int) -> "NDArray[np.floating[Any]]":
-        near: NDArray[np.float32] = units @ units[place]
+        near: NDArray[np.float32] = product(units, units[place])
         bare = ~has_vector if has_vector[place] else np.ones(count, dtype=bool)
         for i in np.flatnonzero(bare).tolist():
-            near[i] = index.words.overlap(rows[i], rows[place])
+            near[i] = shared(term_sets[i], term_sets[place])
         return near
 
     return likeness
@@ -331,8 +346,11 @@ class _Others(NamedTuple):
         return Rejected(self.weighed.of.claims[place].id, float(self.weighed.score[place]), said)
 
 
-def _why(id_: str, recalled: Sequence[Recalled], others: _Others, sought: Sought, text: SideFound, vectors: SideFound) -> str:
+def _why(
+    ask: Ask, recalled: Sequence[Recalled], others: _Others, sought: Sought, text: SideFound, vectors: SideFound
+) -> str:
     """What became of one claim."""
+    id_ = ask.why or ""
     for one in recalled:
         if one.id == id_:
             return f"recalled at rank {one.rank} with {float(one.score_final):.3f}: {one.reason}"
@@ -340,17 +358,17 @@ def _why(id_: str, recalled: Sequence[Recalled], others: _Others, sought: Sought
         if others.weighed.of.claims[place].id == id_:
             rejected = others.rejected(place)
             return f"a candidate with {rejected.score_final:.3f}, not taken: {rejected.reason}"
-    return _why_no_candidate(id_, sought, text, vectors)
+    return _why_no_candidate(id_, opened(ask.who), sought, text, vectors)
 
 
-def _why_no_candidate(id_: str, sought: Sought, text: SideFound, vectors: SideFound) -> str:
+def _why_no_candidate(id_: str, classes: tuple[str, ...], sought: Sought, text: SideFound, vectors: SideFound) -> str:
     index = sought.index
     with index.lock:
         row = index.shelf.row_of.get(id_)
-        # What is out of reach looks as if it were not there, except for its class: that much is the caller's own.
-        wide = sought.reach._replace(classes=("public", "internal", "pii", "secret"))
+        # What is out of reach looks as if it were not there, except for a class that the caller's own purpose shuts.
+        wide = sought.reach._replace(classes=classes)
         if row is None or not index.shelf.mask(wide)[row]:
-            return "no such claim here: another tenant, project, session or scope, merged, or forgotten"
+            return "no such claim here: another tenant, project, session or scope, shut by a rule, merged, or forgotten"
         if not index.shelf.mask(sought.reach)[row]:
             return "its class is not open to this purpose"
         if not sought.mask()[row]:
@@ -361,7 +379,9 @@ def _why_no_candidate(id_: str, sought: Sought, text: SideFound, vectors: SideFo
             seen.append(f"not among the {len(text.hits)} best by words" if shared else "no word of the query is in it")
         if vectors.level:
             seen.append(
-                f"not among the {len(vectors.hits)} nearest by meaning" if index.vectors.has(row) else "it has no vector yet"
+                f"not among the {len(vectors.hits)} nearest by meaning"
+                if index.vectors.has(row)
+                else "it has no vector yet"
             )
     return "no candidate: " + "; ".join(seen or ["not found by " + (text.level or "any side")])
 

@@ -163,7 +163,9 @@ def reference_sql(question: Question, text: TextSide = "bm25", join: Join = "out
     return f"WITH {','.join(tables)},{_SCORES}", [*asked, *values]
 
 
-def write_terms(connection: "DuckDBPyConnection", reach: Reach, terms_of: Callable[[str], Sequence[str]] = terms) -> None:
+def write_terms(
+    connection: "DuckDBPyConnection", reach: Reach, terms_of: Callable[[str], Sequence[str]] = terms
+) -> None:
     """The table `claim_terms`: of what this reach may read, and no more. It goes with the connection."""
     where, values = reach_sql(reach)
     rows = connection.execute(f"SELECT id, text FROM claims WHERE {where}", values).fetchall()

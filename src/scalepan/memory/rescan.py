@@ -11,7 +11,7 @@ import numpy as np
 from scalepan.errors import InputError
 from scalepan.memory.boundary import check_whole
 from scalepan.memory.change import Done
-from scalepan.memory.claims import indexed_text, select_claims
+from scalepan.memory.claims import among, as_json, indexed_text, read_claims, select_claims
 from scalepan.memory.index import refresh
 from scalepan.memory.ingest import (
     clean,
@@ -31,6 +31,8 @@ from scalepan.store.wire import GoneError
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
     from scalepan.embed import Embedder
     from scalepan.store import Here
 
@@ -55,15 +57,19 @@ class Rescanned(msgspec.Struct, frozen=True):
 
 
 class _Rewritten(msgspec.Struct, frozen=True):
-    """A claim as it must be from now on."""
+    """A claim as it must be from now on, and as it was."""
 
     id: str
+    before: Claim
     columns: dict[str, Any]
     entities: list[Entity]
 
 
 class _Rewrite(msgspec.Struct, frozen=True):
+    """Claims to write over; `rules` make those again that changed after they were read."""
+
     claims: list[_Rewritten]
+    rules: Rules
     who: Who
     request_id: str
 
@@ -82,7 +88,7 @@ def rescan(here: "Here", request: Rescan) -> Rescanned:
     )
     changed = [new for claim in found if (new := _looked_at(claim, rules)) is not None]
     if changed:
-        here.write("memory.rewrite", _Rewrite(changed, request.who, here.id))
+        here.write("memory.rewrite", _Rewrite(changed, rules, request.who, here.id))
     last = found[-1].id if len(found) == request.limit else None
     return Rescanned(len(found), len(changed), last)
 
@@ -92,8 +98,7 @@ def _looked_at(claim: Claim, rules: Rules) -> _Rewritten | None:
     text, boundary_class, _ = clean(claim.text, claim.boundary_class, rules)
     provenance = redacted_provenance(claim.provenance, rules.redactor)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
-    before = (claim.text, claim.boundary_class, claim.provenance, claim.entities)
-    if (text, boundary_class, provenance, entities) == before:
+    if (text, boundary_class, provenance, entities) == _said(claim):
         return None
     columns = {
         "text": text,
@@ -102,7 +107,20 @@ def _looked_at(claim: Claim, rules: Rules) -> _Rewritten | None:
         "content_hash": content_hash(claim.id if boundary_class == "secret" else text),
         "provenance": msgspec.json.encode(provenance).decode(),
     }
-    return _Rewritten(claim.id, columns, entities)
+    return _Rewritten(claim.id, claim, columns, entities)
+
+
+def _said(claim: Claim) -> tuple[Any, ...]:
+    """What a rescan looks at."""
+    return claim.text, claim.boundary_class, claim.provenance, claim.entities
+
+
+def _still(connection: "DuckDBPyConnection", request: _Rewrite) -> list[_Rewritten]:
+    """What is to be written of a page that was read outside of this transaction: claims that are there, as they are."""
+    now = read_claims(connection, [new.id for new in request.claims], time(), request.rules.policy.retrieval.feedback)
+    there = [(new, now[new.id]) for new in request.claims if new.id in now]
+    again = [new if _said(new.before) == _said(claim) else _looked_at(claim, request.rules) for new, claim in there]
+    return [new for new in again if new is not None]
 
 
 @writes("memory.rewrite", _Rewrite, Done)
@@ -111,13 +129,14 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
     connection = here.connection
     ids = []
     for request in requests:
-        for claim in request.claims:
+        still = _still(connection, request)
+        for claim in still:
             assigned = ", ".join(f"{name} = ?" for name in claim.columns)
             connection.execute(f"UPDATE claims SET {assigned} WHERE id = ?", [*claim.columns.values(), claim.id])
             connection.execute("DELETE FROM claim_vectors WHERE claim_id = ?", [claim.id])
             replace_entities(connection, claim.id, request.who.tenant, claim.entities)
             ids.append(claim.id)
-        payload = {"rescanned": [claim.id for claim in request.claims]}
+        payload = {"rescanned": [claim.id for claim in still]}
         event = AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)
         add_event(here, [event])
     ask_for_rewrite(connection)
@@ -172,8 +191,8 @@ def embed_some(here: "Here", encoder: "Embedder", rules: Rules, limit: int) -> i
     ).fetchall()
     if rows:
         vectors = encoder.encode([indexed_text(text, class_, rules.redactor) for _, text, class_ in rows])
-        texts = {id_: text for id_, text, _ in rows}
-        here.write("memory.keep_vectors", _Vectors(texts, vectors, encoder.model_id))
+        made_of = {id_: (text, class_) for id_, text, class_ in rows}
+        here.write("memory.keep_vectors", _Vectors(made_of, vectors, encoder.model_id))
     return len(rows)
 
 
@@ -198,26 +217,29 @@ def _without_vector(here: "Here") -> int:
 
 
 class _Vectors(msgspec.Struct, frozen=True):
-    """Vectors, with the texts that they were made of."""
+    """Vectors, with the texts that they were made of, and the classes: of personal data less is embedded."""
 
-    texts: dict[str, str]
+    made_of: dict[str, tuple[str, str]]
     vectors: Any
     model: str
 
 
 @writes("memory.keep_vectors", _Vectors, Done)
 def keep_vectors(here: "Here", requests: Sequence[_Vectors]) -> list[Done]:
-    """Write vectors of claims that have none and whose text is still the one that was embedded."""
+    """Write vectors of claims that have none and whose text and class are still those that were embedded."""
     connection = here.connection
     for request in requests:
         rows = connection.execute(
-            "SELECT id, text FROM claims WHERE id NOT IN (SELECT claim_id FROM claim_vectors)"
+            f"SELECT id, text, boundary_class FROM claims WHERE {among('id')} "
+            "AND id NOT IN (SELECT claim_id FROM claim_vectors)",
+            [as_json(list(request.made_of))],
         ).fetchall()
-        now = dict(rows)
-        fits = [i for i, (id_, text) in enumerate(request.texts.items()) if now.get(id_) == text]
+        now = {id_: (text, class_) for id_, text, class_ in rows}
+        fits = [i for i, (id_, made_of) in enumerate(request.made_of.items()) if now.get(id_) == made_of]
         if not fits:
             continue
-        ids = [id_ for i, id_ in enumerate(request.texts) if i in set(fits)]
+        every = list(request.made_of)
+        ids = [every[i] for i in fits]
         vectors = np.asarray(request.vectors)[fits]
         write_vectors(here, ids, vectors, request.model)
         here.after_commit(partial(_into_index, here, ids, vectors))
@@ -243,8 +265,9 @@ def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
         here.connection.execute("UPDATE meta SET value = ? WHERE key = ?", [request.model, MODEL_KEY])
 
     def forget_old() -> None:
-        here.state.pop(MODEL_KEY, None)
-        index = keeper(here).built()
+        keep = keeper(here)
+        keep.forget_model()
+        index = keep.built()
         if index is not None:
             index.drop_vectors()
 

@@ -13,6 +13,8 @@ from zipfile import BadZipFile
 import msgspec
 import numpy as np
 
+from scalepan.check import resolved
+from scalepan.files import open_private
 from scalepan.memory.candidates.shelf import Entry
 from scalepan.memory.candidates.vectors import Vectors
 from scalepan.memory.candidates.words import SavedWords, Words
@@ -41,6 +43,7 @@ _FINGERPRINTS = """
     LEFT JOIN (SELECT claim_id, max(model) AS model FROM claim_vectors GROUP BY 1) v ON v.claim_id = c.id
     WHERE c.merged_into IS NULL
 """
+resolved(list[Entry])
 _ENTRIES = msgspec.msgpack.Decoder(list[Entry])
 _NAMES = msgspec.msgpack.Decoder(list[str])
 
@@ -100,7 +103,8 @@ def save(cursor: "DuckDBPyConnection", store: Path, index: Index) -> None:
     }
     fresh = index_path(store).with_suffix(".index-new")
     try:
-        with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        fresh.unlink(missing_ok=True)  # in a shared folder it may be somebody else's
+        with open(open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             np.savez(file, **arrays)
         fresh.replace(index_path(store))
     finally:

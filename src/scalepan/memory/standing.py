@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 BASE, SET = "base", "set"
 """Beside votes: where a claim stood before another was merged into it, and what its confidence was set to by hand."""
+IN_ORDER = "ORDER BY rowid"
+"""Votes in the order in which they were counted. A clock may go back; the one writer only ever adds rows at the end."""
 
 
 class Standing(NamedTuple):
@@ -94,10 +96,10 @@ class Cast(NamedTuple):
 def history(connection: "DuckDBPyConnection", claim: str) -> tuple[Standing | None, list[Cast]]:
     """Where a claim stood before its first vote, and every vote that counts for it now, its own or moved to it."""
     first = connection.execute(
-        "SELECT body::TEXT FROM feedbacks WHERE (body->>'claim') = ? ORDER BY ts, rowid LIMIT 1", [claim]
+        f"SELECT body::TEXT FROM feedbacks WHERE (body->>'claim') = ? {IN_ORDER} LIMIT 1", [claim]
     ).fetchone()
     rows = connection.execute(
-        "SELECT id, signal, epoch(ts), body::TEXT FROM feedbacks WHERE claim_id = ? AND undone_at IS NULL ORDER BY ts, rowid",
+        f"SELECT id, signal, epoch(ts), body::TEXT FROM feedbacks WHERE claim_id = ? AND undone_at IS NULL {IN_ORDER}",
         [claim],
     ).fetchall()
     casts = [Cast(id_, signal, at, read_object(body)) for id_, signal, at, body in rows]
@@ -107,7 +109,7 @@ def history(connection: "DuckDBPyConnection", claim: str) -> tuple[Standing | No
 def last_note(connection: "DuckDBPyConnection", claim: str) -> str | None:
     """The id of the vote or note that was the last about a claim."""
     row = connection.execute(
-        "SELECT id FROM feedbacks WHERE claim_id = ? AND (body->>'claim') = ? ORDER BY ts DESC, rowid DESC LIMIT 1",
+        f"SELECT id FROM feedbacks WHERE claim_id = ? AND (body->>'claim') = ? {IN_ORDER} DESC LIMIT 1",
         [claim, claim],
     ).fetchone()
     return row[0] if row else None

@@ -98,6 +98,8 @@ class Weighed(NamedTuple):
     """Of meaning; that of words is what is left."""
     people: Population
     """What utility was measured against."""
+    text_level: str
+    """The level that the ranks by words come from."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -154,8 +156,20 @@ def weigh(
     for factor in factors.values():
         score *= factor
     order = np.lexsort((np.array(ids), found.age_days, -score))
-    sides, gains, factors = ({name: column[order] for name, column in columns.items()} for columns in (sides, gains, factors))
-    return Weighed(found.in_order(order), score[order], relevance[order], sides, gains, factors, weight[order], people)
+    sides, gains, factors = (
+        {name: column[order] for name, column in columns.items()} for columns in (sides, gains, factors)
+    )
+    return Weighed(
+        found.in_order(order),
+        score[order],
+        relevance[order],
+        sides,
+        gains,
+        factors,
+        weight[order],
+        people,
+        text.level,
+    )
 
 
 def _factor(policy: Factor, gain: "Column") -> "Column":
@@ -164,7 +178,9 @@ def _factor(policy: Factor, gain: "Column") -> "Column":
     return factor
 
 
-def _weights(sides: dict[str, "Column"], text: SideFound, vectors: SideFound, alpha: float, policy: Retrieval) -> "Column":
+def _weights(
+    sides: dict[str, "Column"], text: SideFound, vectors: SideFound, alpha: float, policy: Retrieval
+) -> "Column":
     """How much meaning counts, for each."""
     by_text, by_meaning = ~np.isnan(sides["text_score"]), ~np.isnan(sides["vector_score"])
     weight = np.empty(len(by_text))
@@ -220,11 +236,14 @@ def _part(name: str, value: float | None, weight: float, side: SideFound) -> Par
 
 
 def reason(weighed: Weighed, place: int, fate: str = "", *, below_threshold: bool = False) -> str:
-    """Why a claim stands where it does: `FTS=rank:2; cos=0.92; recent=12d; util=0.86; conf=0.72`."""
+    """Why a claim stands where it does: `FTS=rank:2; cos=0.92; recent=12d; util=0.86; conf=0.72`.
+
+    At level L0 the rank is that of ILIKE, which only finds: `ILIKE=rank:2`.
+    """
     rank, cosine = weighed.sides["text_rank"][place], weighed.sides["vector_raw"][place]
     said = []
     if not np.isnan(rank):
-        said.append(f"FTS=rank:{rank:.0f}")
+        said.append(f"{'ILIKE' if weighed.text_level == 'L0' else 'FTS'}=rank:{rank:.0f}")
     if not np.isnan(cosine):
         said.append(f"cos={cosine:.2f}")
     said += [

@@ -1,27 +1,35 @@
 """Who may read what: classes, purposes and invariants (NOTES.md, "Memory": Boundary). Deny over redact over allow."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 
 from scalepan.check import in_order
 from scalepan.policy._fields import Section, choice
-from scalepan.policy.invariants import InvariantError, parse
+from scalepan.policy.claim_rules import CLAIM_NAMES, check_claims
+from scalepan.policy.invariants import InvariantError, check_names, parse
 
 BoundaryClass = Literal["public", "internal", "pii", "secret"]
 Scope = Literal["session", "project", "principle"]
 Effect = Literal["deny", "redact", "allow"]
 CLASSES: tuple[BoundaryClass, ...] = ("public", "internal", "pii", "secret")
 """From mild to strict."""
+REQUEST_NAMES = ("action", "tenant", "project", "session", "purposes", "actor")
+"""What an invariant may ask of every request; what the caller says beside that is `facts.NAME`."""
+FACTS = "facts."
 SCOPES: tuple[Scope, ...] = ("session", "project", "principle")
 
 
 class Access(Section, frozen=True, kw_only=True):
     """For which purposes a class may be read. A purpose is a name, or a prefix that ends in `*`."""
 
-    allow: Annotated[list[str], choice("purposes that read the text as it is kept")] = msgspec.field(default_factory=list)
-    redact: Annotated[list[str], choice("purposes that read it without personal data")] = msgspec.field(default_factory=list)
+    allow: Annotated[list[str], choice("purposes that read the text as it is kept")] = msgspec.field(
+        default_factory=list
+    )
+    redact: Annotated[list[str], choice("purposes that read it without personal data")] = msgspec.field(
+        default_factory=list
+    )
     deny: Annotated[list[str], choice("purposes that never read it, whatever else is said")] = msgspec.field(
         default_factory=list
     )
@@ -53,23 +61,30 @@ def _classes() -> dict[BoundaryClass, Access]:
 
 
 class Boundary(Section, frozen=True, kw_only=True):
-    """What a request may read. Layers below the policy file can only make this stricter."""
+    """What a request may read. Only a file that the user named can make this less strict."""
 
     version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
     classes: Annotated[
         dict[BoundaryClass, Access], choice("access by class, from mild to strict; a class not named is shut")
     ] = msgspec.field(default_factory=_classes)
-    scopes: Annotated[list[Annotated[Scope, in_order(Scope)]], choice("scopes that are searched at all")] = msgspec.field(
-        default_factory=lambda: list(SCOPES)
+    scopes: Annotated[list[Annotated[Scope, in_order(Scope)]], choice("scopes that are searched at all")] = (
+        msgspec.field(default_factory=lambda: list(SCOPES))
     )
     invariants: Annotated[
-        dict[str, str], choice("rules by name that every request must meet: == != > >= < <= && || ! in, over its facts")
+        dict[str, str],
+        choice(
+            "rules by name that every request, and each claim it would reach, must meet: == != > >= < <= && || ! in, "
+            "over action, tenant, project, session, purposes, actor, facts.NAME, claim.kind, claim.boundary_class, "
+            "claim.scope, claim.entities, claim.age_days"
+        ),
     ] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, rule in self.invariants.items():
             try:
-                parse(rule)
+                node = parse(rule)
+                check_names(node, (*REQUEST_NAMES, *CLAIM_NAMES), (FACTS,))
+                check_claims(node)
             except (InvariantError, RecursionError) as error:
                 raise ValueError(f"invariants.{name}: {error}") from None
 
@@ -139,7 +154,8 @@ def _tighter(upper: Any, lower: Any) -> Any:
 
 def _is_access(value: Any) -> bool:
     return isinstance(value, Mapping) and all(
-        isinstance(purposes, list) and all(isinstance(purpose, str) for purpose in purposes) for purposes in value.values()
+        isinstance(purposes, list) and all(isinstance(purpose, str) for purpose in purposes)
+        for purposes in value.values()
     )
 
 
@@ -162,3 +178,23 @@ def _demand(invariants: dict[str, Any], name: str, rule: Any) -> None:
     while name in invariants and invariants[name] != rule:
         name = f"{name}'"
     invariants[name] = rule
+
+
+def looser(values: Mapping[str, Any], section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a layer grants and `tighten` did not, as path and value.
+
+    >>> list(looser({"scopes": ["session", "project"]}, {"scopes": ["project"], "classes": {}}))
+    [('scopes', ['session', 'project'])]
+    """
+    match values.get("scopes"), section.get("scopes"):
+        case list() as wanted, list() as given if any(scope not in given for scope in wanted):
+            yield "scopes", wanted
+    classes, granted = values.get("classes"), section.get("classes")
+    if isinstance(classes, Mapping) and isinstance(granted, Mapping):
+        for name, access in classes.items():
+            if _is_access(access) and _is_access(granted[name]) and _wider(access, granted[name]):
+                yield f"classes.{name}.allow", access["allow"]
+
+
+def _wider(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    return not all(_any_covers(given.get("allow", []), purpose) for purpose in wanted.get("allow", []))

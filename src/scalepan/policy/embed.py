@@ -13,7 +13,7 @@ class Embed(Section, frozen=True, kw_only=True):
     version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
     model: Annotated[
         str,
-        choice("auto: MiniLM where its package is installed; none; minilm; a folder with an ONNX encoder; a fetched name"),
+        choice("auto: MiniLM where its package is installed; none; minilm; a folder (./x, /x, ~/x); a fetched name"),
     ] = "auto"
     max_tokens: Annotated[int, count("text is cut here; null: as the model's files say", "tokens", 1)] | None = None
     max_chars: Annotated[int, count("what stands behind this is not even read", "characters", 1)] = 20_000

@@ -46,6 +46,10 @@ THRESHOLDS = {
     "llm-judge": 0.7,
 }
 
+LONGEST_PATTERN = 10_000
+LONGEST_SEARCH_MS = 60_000
+"""What a policy may allow at most: a policy may come with somebody else's cases."""
+
 
 class OperationResult(Section, frozen=True, kw_only=True):
     """Did the operations apply, and is what came of them good?"""
@@ -62,7 +66,12 @@ class Patterns(Section, frozen=True, kw_only=True):
     """Regular expressions over page content."""
 
     ignore_case: Annotated[bool, choice("whether upper and lower case are the same")] = False
-    timeout_ms: Annotated[float, number("how long one pattern may search; then the scorer has failed", "ms", gt=0)] = 1000.0
+    timeout_ms: Annotated[
+        float, number("how long one pattern may search; then the scorer has failed", "ms", gt=0, le=LONGEST_SEARCH_MS)
+    ] = 1000.0
+    longest: Annotated[
+        int, number("how long a pattern may be; a longer one is refused", "characters", ge=1, le=LONGEST_PATTERN)
+    ] = 1000
     shown_characters: Annotated[int, count("how much content an issue quotes", "characters", 1)] = 100
 
 
@@ -77,7 +86,9 @@ class Evals(Section, frozen=True, kw_only=True):
     thresholds: Annotated[
         dict[str, Annotated[float, share("from here on the scorer passes")]], choice("thresholds by scorer")
     ] = msgspec.field(default_factory=THRESHOLDS.copy)
-    strict_operations: Annotated[bool, choice("whether operations that nobody asked for cost operation-accuracy")] = False
+    strict_operations: Annotated[bool, choice("whether operations that nobody asked for cost operation-accuracy")] = (
+        False
+    )
     literal_hallucination: Annotated[
         bool, choice("the spec sample's own rule: any new block fails, even one that was asked for")
     ] = False

@@ -1,15 +1,21 @@
-"""The small language of invariants: rules over the facts of a request (NOTES.md, "Memory": I(B)).
+"""The small language of invariants: rules over the facts of a request, and of each claim that it would reach.
 
     action != 'forget' || actor in ['admin', 'owner']
+    claim.kind != 'rumor' || claim.age_days < 30
 
-A name that is no fact is false. What cannot be evaluated is an InvariantError, and whoever asked must then deny.
+A name that does not exist is an error when the rule is checked. One that the request does not supply, as `actor` of a
+call without an actor, can only be compared with null; everything else about it cannot be evaluated. What cannot be
+evaluated is an InvariantError, and whoever asked must then deny.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, NoReturn
+
+from scalepan.errors import did_you_mean
 
 Facts = Mapping[str, Any]
 Test = Callable[[Facts], Any]
@@ -18,7 +24,7 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>-?\d+(?:\.\d+)?)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<name>[A-Za-z_][\w.]*)"
     r"|(?P<sign>==|!=|>=|<=|&&|\|\||[><!()\[\],]))"
 )
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, ">": gt, ">=": ge, "<": lt, "<=": le}
 _CONSTANTS = {"true": True, "false": False, "null": None}
 LONGEST = 1000
 
@@ -27,11 +33,106 @@ class InvariantError(ValueError):
     """A rule that cannot be read, or not be evaluated."""
 
 
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that stands in the rule."""
+
+    value: Any
+
+    def __call__(self, _: Facts) -> Any:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A fact by its name."""
+
+    name: str
+
+    def __call__(self, facts: Facts) -> Any:
+        value = facts.get(self.name)
+        if value is None:
+            raise InvariantError(f"'{self.name}' is not known")
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A list that stands in the rule."""
+
+    items: tuple["Node", ...]
+
+    def __call__(self, facts: Facts) -> Any:
+        return [item(facts) for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Two values and a sign between them."""
+
+    sign: str
+    left: "Node"
+    right: "Node"
+
+    def __call__(self, facts: Facts) -> Any:
+        left, right = self.left, self.right
+        if self.sign in ("==", "!=") and Constant(None) in (left, right):
+            # The one question that may be asked of what is not known: whether it is.
+            other = right if left == Constant(None) else left
+            known = facts.get(other.name) if isinstance(other, Name) else other(facts)
+            return (known is None) == (self.sign == "==")
+        return compared(self.sign, left(facts), right(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Whether a value is in a list, or a text in a text."""
+
+    item: "Node"
+    group: "Node"
+
+    def __call__(self, facts: Facts) -> Any:
+        return within(self.item(facts), self.group(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """The opposite."""
+
+    of: "Node"
+
+    def __call__(self, facts: Facts) -> Any:
+        return not truth(self.of(facts))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """One of several, asked from the left until one is true."""
+
+    of: tuple["Node", ...]
+
+    def __call__(self, facts: Facts) -> Any:
+        return any(truth(test(facts)) for test in self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All of several, asked from the left until one is false."""
+
+    of: tuple["Node", ...]
+
+    def __call__(self, facts: Facts) -> Any:
+        return all(truth(test(facts)) for test in self.of)
+
+
+Node = Constant | Name | Items | Compared | Within | Negated | Either | Both
+
+
 @lru_cache(maxsize=256)
-def parse(rule: str) -> Test:
+def parse(rule: str) -> Node:
     """A rule as a function of facts.
 
-    >>> parse("kind in ['fact', 'task'] && !draft")({"kind": "task"})
+    >>> parse("kind in ['fact', 'task'] && !draft")({"kind": "task", "draft": False})
     True
     """
     if len(rule) > LONGEST:
@@ -53,6 +154,42 @@ def holds(rule: str, facts: Facts) -> bool:
     if not isinstance(result, bool):
         raise InvariantError(f"'{rule}' is not true or false, but {result!r}")
     return result
+
+
+def names(node: Node) -> Iterator[str]:
+    """Every name that a rule mentions.
+
+    >>> list(names(parse("actor in ['a', x] || !(n > 2)")))
+    ['actor', 'x', 'n']
+    """
+    match node:
+        case Name(name):
+            yield name
+        case Items(inner) | Either(inner) | Both(inner):
+            for one in inner:
+                yield from names(one)
+        case Negated(one):
+            yield from names(one)
+        case Compared(_, left, right) | Within(left, right):
+            yield from names(left)
+            yield from names(right)
+
+
+def check_names(node: Node, known: Collection[str], families: Collection[str] = ()) -> None:
+    """InvariantError for a name that is not known, and does not belong to a family such as `facts.`."""
+    for name in names(node):
+        if name not in known and not any(name.startswith(family) and name != family for family in families):
+            legal = ", ".join([*known, *(f"{family}NAME" for family in families)])
+            raise InvariantError(f"there is no '{name}'{did_you_mean(name, [*known])}; names are {legal}")
+
+
+def names_in(rule: str) -> set[str]:
+    """The facts that a rule asks about.
+
+    >>> sorted(names_in("action == 'refund' && !(args.amount in [1, true])"))
+    ['action', 'args.amount']
+    """
+    return set(names(parse(rule)))
 
 
 class _Parser:
@@ -86,37 +223,31 @@ class _Parser:
             return True
         return False
 
-    def either(self) -> Test:
+    def either(self) -> Node:
         tests = [self.both()]
         while self.sign("||"):
             tests.append(self.both())
-        return tests[0] if len(tests) == 1 else lambda facts: any(_truth(test(facts)) for test in tests)
+        return tests[0] if len(tests) == 1 else Either(tuple(tests))
 
-    def both(self) -> Test:
+    def both(self) -> Node:
         tests = [self.negated()]
         while self.sign("&&"):
             tests.append(self.negated())
-        return tests[0] if len(tests) == 1 else lambda facts: all(_truth(test(facts)) for test in tests)
+        return tests[0] if len(tests) == 1 else Both(tuple(tests))
 
-    def negated(self) -> Test:
-        if self.sign("!"):
-            inner = self.negated()
-            return lambda facts: not _truth(inner(facts))
-        return self.comparison()
+    def negated(self) -> Node:
+        return Negated(self.negated()) if self.sign("!") else self.comparison()
 
-    def comparison(self) -> Test:
+    def comparison(self) -> Node:
         left = self.value()
-        if self.kind == "sign" and self.next in _COMPARE:
-            compare = _COMPARE[self.take()]
-            right = self.value()
-            return lambda facts: _compared(compare, left(facts), right(facts))
+        if self.kind == "sign" and self.next in COMPARE:
+            return Compared(self.take(), left, self.value())
         if self.kind == "name" and self.next == "in":
             self.take()
-            right = self.value()
-            return lambda facts: _within(left(facts), right(facts))
+            return Within(left, self.value())
         return left
 
-    def value(self) -> Test:
+    def value(self) -> Node:
         if self.sign("("):
             inner = self.either()
             if not self.sign(")"):
@@ -127,43 +258,46 @@ class _Parser:
         if self.kind not in ("number", "text", "name") or self.next == "in":
             self.fail()
         kind, token = self.kind, self.take()
-        if kind == "name" and token not in _CONSTANTS:
-            return lambda facts: facts.get(token, False)
-        constant = _CONSTANTS[token] if kind == "name" else float(token) if kind == "number" else token[1:-1]
-        return lambda _: constant
+        if kind == "name":
+            return Constant(_CONSTANTS[token]) if token in _CONSTANTS else Name(token)
+        return Constant(float(token) if kind == "number" else token[1:-1])
 
-    def items(self) -> Test:
-        values: list[Test] = []
+    def items(self) -> Node:
+        values: list[Node] = []
         while not self.sign("]"):
             if values and not self.sign(","):
                 self.fail()
             values.append(self.value())
-        return lambda facts: [value(facts) for value in values]
+        return Items(tuple(values))
 
 
-def _truth(value: Any) -> bool:
+def truth(value: Any) -> bool:
+    """The value, if it is one."""
     if not isinstance(value, bool):
         raise InvariantError(f"{value!r} is not true or false")
     return value
 
 
-def _compared(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+def compared(sign: str, left: Any, right: Any) -> bool:
+    """What a comparison of two values says; only numbers have an order, and texts."""
+    compare = COMPARE[sign]
     if compare in (eq, ne):
-        return _same(left, right) == (compare is eq)
+        return same(left, right) == (compare is eq)
     numbers = all(isinstance(side, (int, float)) and not isinstance(side, bool) for side in (left, right))
     if not numbers and not (isinstance(left, str) and isinstance(right, str)):
         raise InvariantError(f"{left!r} and {right!r} have no order")
     return compare(left, right)
 
 
-def _within(item: Any, group: Any) -> bool:
+def within(item: Any, group: Any) -> bool:
+    """Whether an item is in a list, or a text in a text."""
     if isinstance(group, str) and isinstance(item, str):
         return item in group
     if not isinstance(group, (list, tuple)):
         raise InvariantError(f"{group!r} is no list to be in")
-    return any(_same(item, member) for member in group)
+    return any(same(item, member) for member in group)
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Equality in which false is not 0: a name that is no fact must not pass for a number."""
+def same(one: Any, other: Any) -> bool:
+    """Equality in which false is not 0."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

@@ -1,31 +1,26 @@
-"""From files, environment and call to one Policy. Later wins: built-in, file, tenant, project, environment, call."""
+"""From files, environment and call to one Policy.
+
+Later wins: built-in, the user's configuration, file, tenant, project, environment, call.
+"""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import yaml
 
+from scalepan.arguments import as_mapping, as_path
 from scalepan.check import Problem, join, problems
-from scalepan.errors import InputError, PolicyError
-from scalepan.policy import boundary, redact
+from scalepan.errors import PolicyError, quoted
+from scalepan.policy import boundary, redact, retrieval
+from scalepan.policy.files import file_layers, user_file_path
 from scalepan.policy.model import Policy
-from scalepan.yamlfile import parse_yaml, read_yaml
+from scalepan.policy.trust import Ignored, Layer, at, reserved, tell, without
+from scalepan.yamlfile import parse_yaml
 
-FILE_NAME = "scalepan.yaml"
-ENV_FILE = "SCALEPAN_POLICY"
 ENV_PREFIX = "SCALEPAN_"
-
-
-class Layer(NamedTuple):
-    """Some keys of a policy and who said so."""
-
-    origin: str
-    values: Mapping[str, Any]
-    may_relax: bool = False
-    """Whether it may make `boundary` and `redact` less strict: the policy file may, and nobody above it."""
+DEEPEST_KEY = 8
 
 
 def load_policy(
@@ -37,12 +32,17 @@ def load_policy(
 ) -> Policy:
     """The policy in force.
 
-    `path`, else the file that SCALEPAN_POLICY names, else the nearest scalepan.yaml upward from here. `layers` stand between
-    file and environment (a tenant's, then a project's); `overrides` is what this call says.
+    The user's own configuration, then `path`, else the file that SCALEPAN_POLICY names, else the nearest scalepan.yaml
+    upward from here. `layers` stand between file and environment (a tenant's, then a project's); `overrides` is what
+    this call says. What a file that was only found, or a store, may not say is ignored with a PolicyWarning.
 
     >>> load_policy(overrides={"value": {"gate": 0.6}}).value.gate
     0.6
     """
+    if path is not None:
+        path = as_path("path", path, "a policy file; single keys go into overrides={...}")
+    if overrides is not None:
+        as_mapping("overrides", overrides, "a dict of sections such as {'value': {'gate': 0.6}}")
     return resolve(all_layers(path, layers=layers, env=env, overrides=overrides))
 
 
@@ -55,34 +55,12 @@ def all_layers(
 ) -> list[Layer]:
     """What was said, by whom, in the order of precedence; the built-in policy is below all of it."""
     env = os.environ if env is None else env
-    file = Path(path) if path is not None else find_file(env)
-    said = [read_file(file)] if file else []
+    said = file_layers(path, env)
     said += layers
     said += env_layers(env)
     if overrides:
-        said.append(Layer("call", overrides))
+        said.append(Layer("call", overrides, "call"))
     return said
-
-
-def find_file(env: Mapping[str, str]) -> Path | None:
-    """The policy file that applies here, if there is one."""
-    if env.get(ENV_FILE):
-        return Path(env[ENV_FILE])
-    here = Path.cwd()
-    return next((folder / FILE_NAME for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
-
-
-def read_file(path: Path) -> Layer:
-    """A YAML file as a layer; an empty file says nothing."""
-    try:
-        values = read_yaml(path)
-    except InputError as error:
-        raise PolicyError(error.problem, file=error.file, line=error.line) from None
-    if values is None:
-        values = {}
-    if not isinstance(values, dict):
-        raise PolicyError("a policy is a table of sections, such as 'value:'", file=str(path))
-    return Layer(str(path), values, may_relax=True)
 
 
 def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
@@ -97,33 +75,102 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
             value = env[name]
         for key in reversed(keys):
             value = {key: value}
-        yield Layer(name, value)
+        yield Layer(name, value, "call")
 
 
-def resolve(layers: Iterable[Layer]) -> Policy:
-    """Built-in policy plus the layers, checked. Every problem is reported, each naming who said it."""
+def resolve(layers: Iterable[Layer], *, dropped: list[Problem] | None = None) -> Policy:
+    """Built-in policy plus the layers, checked. Every problem is reported, each naming who said it.
+
+    With a list for `dropped`, fitted curves that do not load are left out, and what is wrong with them goes there: a
+    recall goes on without them.
+    """
     layers = [layer._replace(values=_plain(layer)) for layer in layers]
+    allowed = [_allowed(layer) for layer in layers]
     merged: dict[str, Any] = msgspec.to_builtins(Policy())
-    for layer in layers:
-        _lay(merged, layer)
+    looser = {layer.origin: _lay(merged, layer) for layer in allowed}
     faults = problems(merged, Policy)
+    if faults and dropped is not None:
+        dropped += drop_curves(merged, faults)
+        faults = problems(merged, Policy)
     if faults:
-        lines = [f"{blame(fault, layers)}: {fault}" for fault in faults]
-        first = faults[0]
-        raise PolicyError(first.message, file=blame(first, layers), path=first.path, more=lines[1:])
+        blame = _Blame(allowed)
+        first, *others = faults
+        lines = [f"{blame.of(fault)}: {fault}" for fault in others]
+        raise PolicyError(first.message, file=blame.of(first), path=first.path, more=lines)
+    for layer in layers:
+        refused = [key for key in reserved(layer) if at(merged, key.path) != key.value]
+        if layer.source == "found":
+            refused += looser[layer.origin]
+        if refused:
+            tell(_told(layer, refused))
     return msgspec.convert(merged, Policy)
 
 
-_TIGHTEN = {"boundary": boundary.tighten, "redact": redact.tighten}
+_CURVES = ("retrieval", "calibration")
 
 
-def _lay(merged: dict[str, Any], layer: Layer) -> None:
+def drop_curves(values: Mapping[str, Any], faults: Iterable[Problem]) -> list[Problem]:
+    """Take fitted curves out of a policy, those that faults are in; these faults.
+
+    >>> values = {"retrieval": {"calibration": {"text": 5, "model": "m"}}}
+    >>> drop_curves(values, [Problem("retrieval.calibration.text", "5 is not an object"), Problem("value", "...")])
+    [Problem(path='retrieval.calibration.text', message='5 is not an object')]
+    >>> values
+    {'retrieval': {'calibration': {'model': 'm'}}}
+    """
+    found = [fault for fault in faults if tuple(fault.path.split(".")[:2]) == _CURVES]
+    for fault in found:
+        side = fault.path.split(".")[2:3]
+        match values["retrieval"]:
+            case {"calibration": dict() as calibration} if side and side[0] in ("text", "vector"):
+                calibration.pop(side[0], None)
+            case dict() as section:
+                section.pop("calibration", None)
+    return found
+
+
+def _told(layer: Layer, keys: Iterable[Ignored]) -> str:
+    """One line about keys that are ignored: which, why, and what to do."""
+    reasons = ", ".join(f"{key.path} ({key.why})" for key in keys)
+    if layer.source == "stored":
+        return f"{layer.origin}: ignored: {reasons}: a policy in a store may not say that; say it in {user_file_path()}"
+    return (
+        f"{layer.origin}: ignored: {reasons}: a file that was only found may not say that; to trust it, "
+        f"give --policy {layer.origin}, or say it in {user_file_path()}"
+    )
+
+
+def laid(layers: Iterable[Layer]) -> Iterator[tuple[Layer, dict[str, Any], dict[str, Any]]]:
+    """Layer by layer, what may be said of it, and all constants before and after."""
+    merged: dict[str, Any] = msgspec.to_builtins(Policy())
+    for layer in layers:
+        allowed = _allowed(layer._replace(values=_plain(layer)))
+        before = dict(leaves(merged))
+        _lay(merged, allowed)
+        yield allowed, before, dict(leaves(merged))
+
+
+def _allowed(layer: Layer) -> Layer:
+    return layer._replace(values=without(layer.values, [key.path for key in reserved(layer)]))
+
+
+_TIGHTENED: dict[str, Any] = {"boundary": boundary, "redact": redact}
+
+
+def _lay(merged: dict[str, Any], layer: Layer) -> list[Ignored]:
+    """Lay a layer over what is there; what would have made `boundary` or `redact` less strict comes back."""
     said = dict(layer.values)
+    refused: list[Ignored] = []
     if not layer.may_relax:
-        for section, tighten in _TIGHTEN.items():
-            if isinstance(said.get(section), Mapping) and isinstance(merged[section], dict):
-                tighten(merged[section], said.pop(section))
+        for name, section in _TIGHTENED.items():
+            if isinstance(said.get(name), Mapping) and isinstance(merged[name], dict):
+                wanted = said.pop(name)
+                section.tighten(merged[name], wanted)
+                refused += [Ignored(f"{name}.{p}", v, "less strict") for p, v in section.looser(wanted, merged[name])]
+    if isinstance(said.get("retrieval"), Mapping) and isinstance(merged["retrieval"], dict):
+        retrieval.yield_half_lives(merged["retrieval"], said["retrieval"])
     merge(merged, said)
+    return refused
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -135,24 +182,23 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
             into[key] = value
 
 
-def blame(fault: Problem, layers: Iterable[Layer]) -> str:
+class _Blame:
     """Who said what is wrong: the last layer that has the longest part of its path."""
-    found, depth = "policy", 0
-    for layer in layers:
-        reached = max((_shared(path, fault.path) for path, _ in leaves(layer.values)), default=0)
-        if reached and reached >= depth:
-            found, depth = layer.origin, reached
-    return found
+
+    def __init__(self, layers: Iterable[Layer]) -> None:
+        self._said: dict[str, str] = {}
+        for layer in layers:
+            for path, _ in leaves(layer.values):
+                self._said.update(dict.fromkeys(_beginnings(path), layer.origin))
+
+    def of(self, fault: Problem) -> str:
+        return next((self._said[part] for part in _beginnings(fault.path) if part in self._said), "policy")
 
 
-def _shared(one: str, other: str) -> int:
-    """How many leading keys two paths have in common."""
-    count = 0
-    for a, b in zip(one.split("."), other.split("."), strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+def _beginnings(path: str) -> Iterator[str]:
+    """`a.b.c`, `a.b`, `a`; of a key that is nothing but dots, no more than a policy is deep."""
+    pieces = path.split(".", DEEPEST_KEY)[:DEEPEST_KEY]
+    return (".".join(pieces[:count]) for count in range(len(pieces), 0, -1))
 
 
 def leaves(values: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
@@ -170,6 +216,10 @@ _CAMEL = {"toolDiversity": "tool_diversity", "outcomeConfidence": "outcome_confi
 
 def _plain(layer: Layer) -> dict[str, Any]:
     """A layer as it is merged: a section with nothing in it says nothing, and both spellings of a weight are one."""
+    if not isinstance(layer.values, Mapping):
+        raise PolicyError(
+            f"a policy is a table of sections, such as 'value:', not {quoted(layer.values)}", file=layer.origin
+        )
     try:
         values = _snake_keys(layer.values, layer.origin)
     except RecursionError:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from scalepan.check import json_schema
+from scalepan.check import json_schema, resolved
 from scalepan.policy._fields import Section
 from scalepan.policy.boundary import Boundary
 from scalepan.policy.confidence import Confidence
@@ -41,6 +41,9 @@ class Policy(Section, frozen=True, kw_only=True):
         True
         """
         return section_version(getattr(self, section))
+
+
+resolved(Policy)
 
 
 def section_version(section: Section) -> str:

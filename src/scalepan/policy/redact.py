@@ -1,6 +1,6 @@
 """What is cut out of text before it is kept or sent: which kinds, whose own rules (DESIGN, part 4, memory)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from scalepan.check import in_order
 from scalepan.errors import did_you_mean, shorten
 from scalepan.policy._fields import Section, choice, number
+from scalepan.policy.patterns import pattern_fault
 
 Category = Literal["secret", "pii"]
 
@@ -34,7 +35,7 @@ SECRETS = (
     *("dynatrace-token", "postman-key", "airtable-token", "atlassian-token", "asana-token", "linear-key"),
     *("notion-token", "figma-token", "typeform-token", "contentful-token", "buildkite-token", "circleci-token"),
     *("sourcegraph-token", "onepassword-token", "age-key", "jwt", "url-password", "basic-auth", "bearer-token"),
-    *("password", "api-key", "token", "secret"),
+    *("cookie", "password-hash", "webhook-url", "password", "api-key", "token", "secret"),
 )
 PERSONAL = ("email", "iban", "card", "my-number", "us-ssn", "phone", "ip-address")
 CATEGORIES: dict[str, Category] = {
@@ -52,27 +53,25 @@ class UserRule(Section, frozen=True, kw_only=True):
     pattern: Annotated[str, choice("a regular expression; a group called 'value' says what of a match is cut out")]
 
     def __post_init__(self) -> None:
-        import regex
-
         if self.name in CATEGORIES:
             raise ValueError(f"'{self.name}' is built in; give the rule a name of its own")
-        try:
-            empty = regex.compile(self.pattern).search("", timeout=1.0)
-        except (regex.error, OverflowError, RecursionError, TimeoutError) as error:
-            raise ValueError(f"'{shorten(self.pattern)}' is not a regular expression: {error}") from None
-        if empty is not None:
-            raise ValueError(f"'{shorten(self.pattern)}' matches the empty text, so it would match everywhere")
+        if fault := pattern_fault(self.pattern):
+            raise ValueError(f"'{shorten(self.pattern)}' {fault}")
 
 
 class Redact(Section, frozen=True, kw_only=True):
-    """Secrets and personal data out of text. Layers below the policy file can only make this stricter."""
+    """Secrets and personal data out of text. Only a file that the user named can make this less strict."""
 
     version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
-    store_pii: Annotated[bool, choice("keep personal data in the store, its class raised to pii; secrets never")] = False
-    kinds: Annotated[dict[str, bool], choice("kinds switched off or on, by name; what is not named is on")] = msgspec.field(
-        default_factory=dict
+    store_pii: Annotated[bool, choice("keep personal data in the store, its class raised to pii; secrets never")] = (
+        False
     )
-    rules: Annotated[list[UserRule], choice("your own rules, beside the built-in ones")] = msgspec.field(default_factory=list)
+    kinds: Annotated[dict[str, bool], choice("kinds switched off or on, by name; what is not named is on")] = (
+        msgspec.field(default_factory=dict)
+    )
+    rules: Annotated[list[UserRule], choice("your own rules, beside the built-in ones")] = msgspec.field(
+        default_factory=list
+    )
     timeout_ms: Annotated[
         float, number("how long one of your rules may search one text; then nothing is let through", "ms", gt=0)
     ] = 1000.0
@@ -102,6 +101,8 @@ _SHAPES: dict[str, type] = {"store_pii": bool, "kinds": dict, "rules": list}
 def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
     """Lay a lower layer over this section without relaxing it: on stays on, rules are added, `store_pii` stays off.
 
+    A shorter time limit is the stricter one: what was not searched in time is not let through.
+
     What has the wrong shape is laid over as it is, so that the check that follows can name it.
 
     >>> section = {"store_pii": False, "kinds": {"phone": False}, "rules": [], "timeout_ms": 1000.0}
@@ -117,7 +118,23 @@ def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
                 into[key] = into[key] is True and value
             case "kinds", Mapping() if all(isinstance(on, bool) for on in value.values()):
                 into[key] = {**into[key], **{kind: on or into[key].get(kind, True) for kind, on in value.items()}}
+            case "timeout_ms", int() | float() if isinstance(into[key], (int, float)) and value > 0:
+                into[key] = min(into[key], value)
             case "rules", list():
                 into[key] = [*into[key], *(rule for rule in value if rule not in into[key])]
             case _:
                 into[key] = value
+
+
+def looser(values: Mapping[str, Any], section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What a layer asks for and `tighten` did not give it, as path and value.
+
+    >>> list(looser({"store_pii": True, "kinds": {"email": False}}, {"store_pii": False, "kinds": {"email": True}}))
+    [('store_pii', True), ('kinds.email', False)]
+    """
+    for key in ("store_pii", "timeout_ms"):
+        if key in values and section.get(key) != values[key]:
+            yield key, values[key]
+    wanted, given = values.get("kinds"), section.get("kinds")
+    if isinstance(wanted, Mapping) and isinstance(given, Mapping):
+        yield from ((f"kinds.{kind}", on) for kind, on in wanted.items() if given.get(kind) != on)

@@ -1,5 +1,6 @@
 """The policy as a reader sees it: each constant with its value, unit, range, origin and reason."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -7,8 +8,9 @@ import msgspec
 from msgspec import inspect
 
 from scalepan.check import join, range_of
-from scalepan.policy.load import Layer, leaves
+from scalepan.policy.load import laid, leaves
 from scalepan.policy.model import Policy
+from scalepan.policy.trust import Layer
 
 
 class Constant(NamedTuple):
@@ -23,12 +25,17 @@ class Constant(NamedTuple):
     @property
     def shown(self) -> str:
         """The value as a policy file would write it."""
-        return msgspec.json.encode(self.value).decode() if not isinstance(self.value, str) else self.value or '""'
+        return json.dumps(self.value, ensure_ascii=False) if not isinstance(self.value, str) else self.value or '""'
 
     @property
     def legal(self) -> str:
-        """Range and unit in a few words: `at least 1 steps`; a share is always from 0 to 1."""
-        return "share" if self.unit == "share" else " ".join(word for word in (self.range, self.unit) if word)
+        """Range and unit in a few words: `at least 1 step`; a share is always from 0 to 1."""
+        if self.unit == "share":
+            return "share"
+        unit = self.unit
+        if self.range.endswith(" 1") and len(unit) > 2:  # not of s and ms
+            unit = unit.removesuffix("s")
+        return " ".join(word for word in (self.range, unit) if word)
 
 
 def constants(policy: Policy) -> list[Constant]:
@@ -37,8 +44,13 @@ def constants(policy: Policy) -> list[Constant]:
 
 
 def origins(layers: Iterable[Layer]) -> dict[str, str]:
-    """Who set a constant last, by path; what nobody set is built in."""
-    return {path: layer.origin for layer in layers for path, _ in leaves(layer.values)}
+    """Who set a constant last, by path; what nobody set is built in. What a layer may not say it has not set."""
+    found: dict[str, str] = {}
+    for layer, before, after in laid(layers):
+        for path, value in leaves(layer.values):
+            if after.get(path) == value or (path in before and before[path] != after.get(path)):
+                found[path] = layer.origin
+    return found
 
 
 def _walk(value: Any, info: inspect.Type, path: str, why: str, unit: str = "") -> Iterator[Constant]:

@@ -1,6 +1,7 @@
 """Constants of recall: how candidates are found, fused, reranked and spread out (spec memory.md)."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,7 +15,21 @@ MissingSide = Literal["zero", "as_is"]
 Method = Literal["quantile", "isotonic", "platt"]
 Morphology = Literal["auto", "on", "off"]
 
-HALF_LIVES = {"fact": 120.0, "task": 14.0, "preference": 90.0, "policy_hint": 365.0}
+# Letters of any script, digits, _ and -, and a letter first. Spelled out, because \w is ASCII alone in the JSON Schema
+# that clients check; the end is spelled so because Python's $ also matches before a line break.
+_NOT_IN_WORDS = r"\x00-,./:-@\[-^`{-\xbf\u2000-\u206f\u3000-\u3004\u3008-\u3020\ud800-\uf8ff\ufe00-\uff0f"
+_KIND = f"^[^{_NOT_IN_WORDS}0-9_-][^{_NOT_IN_WORDS}]*(?![\\s\\S])"
+Kind = Annotated[
+    str,
+    msgspec.Meta(
+        pattern=_KIND,
+        min_length=1,
+        max_length=64,
+        extra={"legal": "one word: letters, digits, _ and -, a letter first"},
+    ),
+]
+"""What a claim is: one word. The spec has four, with half-lives of their own; any other is as good."""
+HALF_LIVES: dict[str, float | None] = {"fact": 120.0, "task": 14.0, "preference": 90.0, "policy_hint": 365.0}
 """Days, by kind of claim."""
 
 
@@ -22,10 +37,19 @@ class Hybrid(Section, frozen=True, kw_only=True):
     """How many candidates each side brings, and how the two sides are fused."""
 
     alpha: Annotated[float, share("how much meaning counts beside words; 0.3 to 0.9 is sensible")] = 0.65
-    k_txt: Annotated[int, count("candidates by words; grows with what a call asks for, as k_final does", "claims", 1)] = 48
+    k_txt: Annotated[
+        int, count("candidates by words; grows with what a call asks for, as k_final does", "claims", 1)
+    ] = 48
     k_vec: Annotated[int, count("candidates by meaning; grows in the same way", "claims", 1)] = 96
     k_final: Annotated[int, count("claims returned where the call names no number", "claims", 1)] = 12
-    recency_half_life_days: Annotated[float, number("half-life of kinds that have none of their own", "days", gt=0)] = 30.0
+    recency_half_life_days: Annotated[
+        float,
+        number(
+            "half-life of kinds that have none of their own; a layer that says it overrides lower layers' kinds",
+            "days",
+            gt=0,
+        ),
+    ] = 30.0
 
 
 class Dynamic(Section, frozen=True, kw_only=True):
@@ -33,7 +57,9 @@ class Dynamic(Section, frozen=True, kw_only=True):
 
     alpha: Annotated[bool, choice("choose alpha by the query; false: always hybrid.alpha")] = True
     lexical_terms: Annotated[int, count("a query of at most so many words is looked up by words", "words")] = 2
-    lexical_alpha: Annotated[float, share("alpha of such a query, and of one with a piece of code, a quote or a URL")] = 0.4
+    lexical_alpha: Annotated[
+        float, share("alpha of such a query, and of one with a piece of code, a quote or a URL")
+    ] = 0.4
     semantic_terms: Annotated[int, count("a query of at least so many words is natural language", "words", 1)] = 12
     semantic_alpha: Annotated[float, share("alpha of such a query")] = 0.75
     expand: Annotated[bool, choice("look again, twice as wide and once, on a side with under k_final / 2 hits")] = True
@@ -44,7 +70,9 @@ class Curve(Section, frozen=True, kw_only=True):
 
     method: Annotated[Method, in_order(Method), choice("how it was fitted")]
     x: Annotated[list[float], choice("raw scores, rising; for platt: a and b of 1 / (1 + exp(a s + b))")]
-    y: Annotated[list[Annotated[float, share("what the raw score becomes")]], choice("what they become; none for platt")]
+    y: Annotated[
+        list[Annotated[float, share("what the raw score becomes")]], choice("what they become; none for platt")
+    ]
 
     def __post_init__(self) -> None:
         if self.method == "platt":
@@ -108,25 +136,32 @@ class Rerank(Section, frozen=True, kw_only=True):
     recency: Factor = Factor(floor=0.3, span=0.7)
     quality: Factor = Factor(floor=0.5, span=0.5)
     half_life_days: Annotated[
-        dict[str, Annotated[float, number("half-life of this kind", "days", gt=0)]],
-        choice("half-lives by kind of claim"),
+        dict[str, Annotated[float, number("half-life of this kind", "days", gt=0)] | None],
+        choice("half-lives by kind of claim; a kind that is null or not here has hybrid.recency_half_life_days"),
     ] = msgspec.field(default_factory=HALF_LIVES.copy)
 
 
 class Diversity(Section, frozen=True, kw_only=True):
-    """What keeps a recall from saying one thing twelve times (section 5.3)."""
+    """What keeps an active context from saying one thing twelve times (section 5.3)."""
 
+    search: Annotated[bool, choice("whether MMR and the entity cap shape a search too; a call may say otherwise")] = (
+        False
+    )
     mmr_lambda: Annotated[float, share("1: score alone; lower: unlike what is chosen already")] = 0.85
     entity_cap: Annotated[int, count("claims about one entity; 0: no cap", "claims")] = 2
-    unique_content: Annotated[bool, choice("one claim for each content hash")] = True
+    unique_content: Annotated[bool, choice("one claim for each content hash, in a search too")] = True
+
+    def by_score(self) -> "Diversity":
+        """The same without MMR and cap: the best by score alone."""
+        return msgspec.structs.replace(self, mmr_lambda=1.0, entity_cap=0)
 
 
 class Text(Section, frozen=True, kw_only=True):
     """How claims are found by their words."""
 
-    level: Annotated[TextLevel, in_order(TextLevel), choice("where to begin: the index, L2 (DuckDB FTS), L0 (ILIKE)")] = (
-        "index"
-    )
+    level: Annotated[
+        TextLevel, in_order(TextLevel), choice("where to begin: the index, L2 (DuckDB FTS), L0 (ILIKE)")
+    ] = "index"
     k1: Annotated[float, number("BM25: how soon a repeated word counts no more", "times", ge=0)] = 1.2
     b: Annotated[float, share("BM25: how much a long text is held against it")] = 0.75
 
@@ -134,9 +169,9 @@ class Text(Section, frozen=True, kw_only=True):
 class Vectors(Section, frozen=True, kw_only=True):
     """How claims are found by their meaning."""
 
-    level: Annotated[VectorLevel, in_order(VectorLevel), choice("where to begin: the index, L3 (DuckDB VSS), L1 (SQL)")] = (
-        "index"
-    )
+    level: Annotated[
+        VectorLevel, in_order(VectorLevel), choice("where to begin: the index, L3 (DuckDB VSS), L1 (SQL)")
+    ] = "index"
     overfetch: Annotated[
         float, number("L3 is approximate: so many times k_vec are fetched and scored again", "times", ge=1)
     ] = 2.0
@@ -192,4 +227,20 @@ class Retrieval(Section, frozen=True, kw_only=True):
         >>> Retrieval().half_life("task"), Retrieval().half_life("rumor")
         (14.0, 30.0)
         """
-        return self.rerank.half_life_days.get(kind, self.hybrid.recency_half_life_days)
+        own = self.rerank.half_life_days.get(kind)
+        return self.hybrid.recency_half_life_days if own is None else own
+
+
+def yield_half_lives(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    """Before a layer is laid over this section: one that sets the common half-life speaks for every kind.
+
+    What the layers below say of single kinds gives way; what this layer says of them is laid over after this.
+
+    >>> section = {"rerank": {"half_life_days": {"fact": 120.0, "task": 14.0}}}
+    >>> yield_half_lives(section, {"hybrid": {"recency_half_life_days": 7}})
+    >>> section
+    {'rerank': {'half_life_days': {'fact': None, 'task': None}}}
+    """
+    match values, into:
+        case {"hybrid": {"recency_half_life_days": _}}, {"rerank": {"half_life_days": dict() as kinds}}:
+            kinds.update(dict.fromkeys(kinds))

@@ -44,9 +44,9 @@ class StandIns(Section, frozen=True, kw_only=True):
     support: Support = Support()
     cosine_none: Annotated[float, share("texts no more alike than this have nothing to do with each other")] = 0.3
     cosine_full: Annotated[float, share("texts at least so alike say the same")] = 0.8
-    max_embedded: Annotated[int, count("more sentences than this in one call are compared by words alone", "sentences")] = (
-        5000
-    )
+    max_embedded: Annotated[
+        int, count("more sentences than this in one call are compared by words alone", "sentences")
+    ] = 5000
 
     def __post_init__(self) -> None:
         if self.cosine_none >= self.cosine_full:

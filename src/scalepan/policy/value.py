@@ -46,7 +46,9 @@ class Complexity(Section, frozen=True, kw_only=True):
     recovery_worth: Annotated[float, share("what one recovery from an error is worth")] = 0.3
     full_length: Annotated[int, count("the length that earns the whole length term", "steps", 1)] = 20
     length_worth: Annotated[float, share("what a trace of full length earns for it")] = 0.2
-    cap_length: Annotated[bool, choice("whether steps beyond full_length stop earning; the spec's formula lets them")] = False
+    cap_length: Annotated[
+        bool, choice("whether steps beyond full_length stop earning; the spec's formula lets them")
+    ] = False
 
 
 class Novelty(Section, frozen=True, kw_only=True):
@@ -110,7 +112,13 @@ class Value(Section, frozen=True, kw_only=True):
     error_recovery_bonus: ErrorRecoveryBonus = ErrorRecoveryBonus()
     zero_diversity_penalty: ZeroDiversityPenalty = ZeroDiversityPenalty()
     budget_ms: (
-        Annotated[float, number("how long one call may wait for the encoder; null: as long as it takes", "ms", gt=0)] | None
+        Annotated[
+            float,
+            number(
+                "how long the encoder may take for one call, its turn in line not counted; null: any time", "ms", gt=0
+            ),
+        ]
+        | None
     ) = 100.0
     gate: Annotated[float, share("a trace is shared from this value on")] = 0.75
     gates: Annotated[dict[str, Annotated[float, share("the gate of one domain")]], choice("gates by task domain")] = (

@@ -1,14 +1,13 @@
 """From Python: keep what a trace is worth or how a case went, and explain any number that was kept."""
 
 from collections.abc import Iterable
-from functools import cache
 
 from scalepan.evals import CaseResult
 from scalepan.evals import receipt as of_case
+from scalepan.inforce import as_sent
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.receipts.operations import Explain, Explained, Keep, KeptIds
-from scalepan.redact import Redactor
 from scalepan.score import Score
 from scalepan.store import Store
 from scalepan.store.receipts import Receipt
@@ -37,7 +36,7 @@ def value_receipt(
         model=model,
         tenant=tenant,
         project=project,
-        subject=_redactor().redact(trace.id).text,
+        subject=trace.id,
     )
 
 
@@ -51,21 +50,19 @@ def case_receipt(result: CaseResult, *, tenant: str = "default", project: str | 
         policy_version=result.score.policy,
         tenant=tenant,
         project=project,
-        subject=_redactor().redact(result.id).text,
+        subject=result.id,
     )
 
 
-@cache
-def _redactor() -> Redactor:
-    return Redactor()
+def keep(store: Store, receipts: Iterable[Receipt], policy: Policy | None = None) -> list[str]:
+    """Keep numbers, a few hundred at a time; their ids, which `scalepan explain` takes.
 
-
-def keep(store: Store, receipts: Iterable[Receipt]) -> list[str]:
-    """Keep numbers, a few hundred at a time; their ids, which `scalepan explain` takes."""
+    `policy` says what is redacted on the way into the store; by default the one in force.
+    """
     ids: list[str] = []
-    waiting = list(receipts)
+    waiting, redact = list(receipts), as_sent(policy)
     for start in range(0, len(waiting), AT_ONCE):
-        done: KeptIds = store.call("receipts.keep", Keep(waiting[start : start + AT_ONCE]))
+        done: KeptIds = store.call("receipts.keep", Keep(waiting[start : start + AT_ONCE], redact))
         ids += done.ids
     return ids
 

@@ -1,15 +1,17 @@
 """From an id to numbers that are explained: what it names, whether the caller may see that, and what was kept of it."""
 
 from collections.abc import Callable, Iterator, Sequence
+from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import NotFoundError, shorten
+from scalepan.inforce import redacted, redactor_for
 from scalepan.memory import receipt as of_recall
 from scalepan.memory.boundary import reach_to_change
-from scalepan.memory.claims import reach_sql
+from scalepan.memory.claims import reach_sql, utc
 from scalepan.memory.keeper import keeper
 from scalepan.memory.model import Name, Who
 from scalepan.policy.load import leaves
@@ -28,6 +30,8 @@ class Keep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Numbers to keep."""
 
     receipts: list[Receipt]
+    redact: bytes = b""
+    """How the caller's policy redacts; see `scalepan.inforce`."""
 
 
 class KeptIds(msgspec.Struct, frozen=True):
@@ -38,9 +42,16 @@ class KeptIds(msgspec.Struct, frozen=True):
 
 @writes("receipts.keep", Keep, KeptIds)
 def keep_all(here: "Here", requests: Sequence[Keep]) -> list[KeptIds]:
-    """Write numbers."""
-    write_receipts(here.connection, [receipt for request in requests for receipt in request.receipts])
+    """Write numbers. What texts there are among their inputs and in their bodies come from traces and cases."""
+    kept = [_redacted(here, receipt, request.redact) for request in requests for receipt in request.receipts]
+    write_receipts(here.connection, kept)
     return [KeptIds([receipt.id for receipt in request.receipts]) for request in requests]
+
+
+def _redacted(here: "Here", receipt: Receipt, sent: bytes) -> Receipt:
+    redactor = redactor_for(here, sent, receipt.tenant, receipt.project)
+    texts = {name: redacted(getattr(receipt, name), redactor) for name in ("subject", "inputs", "body")}
+    return msgspec.structs.replace(receipt, **texts)
 
 
 class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -139,13 +150,17 @@ def _decision(seen: Seen, id_: str) -> list[Number] | None:
 
 
 def _context(seen: Seen, id_: str) -> list[Number] | None:
-    """Of any session of the project: claims out of reach are left out, and a context of nothing else is not there."""
+    """Of any session of the project: claims out of reach are left out, and a context of nothing else is not there.
+
+    Neither is one that has expired.
+    """
     context = seen.rows(
         "SELECT policy_version, created_at::TEXT, items FROM active_contexts WHERE id = ? AND tenant = ? "
-        "AND project IS NOT DISTINCT FROM ?",
+        "AND project IS NOT DISTINCT FROM ? AND expires_at > ?",
         id_,
         seen.who.tenant,
         seen.who.project,
+        utc(time()),
     )
     if not context:
         return None
@@ -153,7 +168,8 @@ def _context(seen: Seen, id_: str) -> list[Number] | None:
     items = [
         Item(id_, version, *row)
         for row in seen.rows(
-            "SELECT claim_id, rank, score, features::TEXT, score_id FROM active_context_items WHERE ac_id = ? ORDER BY rank",
+            "SELECT claim_id, rank, score, features::TEXT, score_id FROM active_context_items WHERE ac_id = ? "
+            "ORDER BY rank",
             id_,
         )
     ]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from scalepan.check import resolved
 from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import shorten
 from scalepan.evals import receipt as of_case
@@ -33,6 +34,7 @@ AGAIN: dict[str, Callable[[Any], Score]] = {
     "case": of_case.recompute,
 }
 """How a number of each name is made again."""
+resolved(Score)
 
 
 class Seen(NamedTuple):
@@ -81,13 +83,17 @@ class Row(NamedTuple):
 
 def kept(seen: Seen, condition: str, *values: Any) -> Row | None:
     """The newest number that a condition is true of, and that is this caller's."""
+    # The newest of those within reach: one that is not must not hide an older one.
+    claims = f"SELECT id FROM claims WHERE {seen.where}"  # noqa: S608 - made of constants
+    within = f"(name IS DISTINCT FROM 'score_final' OR subject IS NULL OR subject IN ({claims}))"
     rows = seen.rows(
         "SELECT id, ts::TEXT, name, value, inputs::TEXT, policy_version, body::TEXT, subject, seal FROM scores "  # noqa: S608
         f"WHERE {condition} AND id IS NOT NULL AND tenant = ? AND (project IS NULL OR project = ?) "
-        "ORDER BY ts DESC, rowid DESC LIMIT 1",
+        f"AND {within} ORDER BY rowid DESC LIMIT 1",
         *values,
         seen.who.tenant,
         seen.who.project,
+        *seen.values,
     )
     row = Row(*rows[0]) if rows else None
     # What is out of reach looks as if it were not there.

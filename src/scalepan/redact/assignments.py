@@ -1,103 +1,212 @@
 """Passwords, keys and tokens that a name gives away: `password = ...` in code, settings, JSON, URLs and sentences.
 
-`names` says that a secret follows, `plausible` says whether what follows is one. Only the value is cut, so that a
-reader still sees what it was for.
+`names` says that a secret follows, `judged` says whether what follows is one. Only the value is cut, so that a reader
+still sees what it was for.
 """
 
 import re
 from collections.abc import Iterator
 from functools import cache
 
-from scalepan.redact.names import AHEAD, KEYS, OTHER_WORD, PARTIAL, SHORT, WORD, is_named, kind_named
+from scalepan.redact.judged import (
+    CALL,
+    CELL,
+    COMMA,
+    GAP,
+    IS,
+    QUERY,
+    SETTING,
+    SPACE,
+    TAG,
+    TO,
+    WITH,
+    Given,
+    is_listed,
+    is_secret,
+)
+from scalepan.redact.names import (
+    AHEAD,
+    ALONE,
+    KINDS,
+    MORE_WORD,
+    PARTIAL,
+    STEMS,
+    WORD,
+    is_named,
+    is_owned,
+    kind_named,
+    more_words,
+)
 from scalepan.redact.plain import MARK
-from scalepan.redact.plausible import LONGEST_STAND_IN, is_word, like_key, like_password, like_words
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, Rule, everywhere
 from scalepan.redact.view import View
 
-SHORTEST = 4
-RUN = 512
-"""So much is looked at once, where many names of keys follow each other."""
-FAR = 128
-"""A value begins no farther behind the word in its name."""
+SHORTEST = 3
 JUDGED = 128
-"""A value is judged by so many signs, and only a secret is read to its end: time stays linear."""
+"""A value is judged by so many characters, and only a secret is read to its end: time stays linear."""
 
-_SIGN = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff{MARK}]"
-# Behind the word: the rest of the name and what closes it; then = : is は, a call, a tag, or a gap and something long.
-_GIVEN = (
-    r"(?=(?P<rest>[0-9a-z_-]{0,40}))(?P=rest)(?=[\s\"'`\\\]=:!(>はが])(?:\\{0,3}[\"'`]|\]){0,2}"
-    r"(?:\s{0,16}(?P<sign>=>|:=|[=!]?={1,3}|::?|は|が|(?<=\s)(?:is|was)(?=\s))"
-    rf"|(?P<call>\((?=[\"'`@]))|(?P<tag>>(?=[^<\s{MARK}]{{4,100}}</))|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
-    r"\s{0,32}"
-)
-# In C# an @ may stand before a quote. Of secrets between quotes only a passphrase has spaces.
-_PHRASE = "(?:(?<=passphrase)(?P<phrase>))?"
-_SPACED = rf"(?(phrase)|(?:(?=[^\s\"'`\\{MARK}]{{0,99}}[ \t])(?P<spaced>)|))"
+_CHARACTER = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af{MARK}]"
 # In ?user=ann&password=... an & begins the next name.
-_BEFORE_NEXT = _SIGN.replace("[^", "[^&", 1)
-_VALUE = (
-    rf"(?:@(?=[\"']))?(?:(?P<quote>\\{{0,3}}[\"'`]){_SPACED}"
-    rf"|「(?P<framed>[^「」\n{MARK}]{{4,200}})"
-    rf"|(?P<bare>{_BEFORE_NEXT}{{4,{JUDGED}}}|{_SIGN}{{4,{JUDGED}}}))"
+_BEFORE_NEXT = _CHARACTER.replace("[^", "[^&", 1)
+_QUOTE = r"\\{0,7}[\"'`]"
+# Behind the word: the rest of the name, and what closes it, in code, in Markdown, in HTML and percent-encoded.
+_NAME_ENDS = (
+    r"(?=(?P<rest>(?:[0-9a-z_]|-(?=[0-9a-z])){0,40}))(?P=rest)(?![0-9a-z])"
+    rf"(?:(?P<closed>{_QUOTE}|&quot;|%22)|\[?[0-9]{{0,6}}\]|\)(?=\s{{0,4}}(?:\|\||\?\?|or\s))|\*{{1,3}}|</?[a-z0-9]{{1,9}}>){{0,3}}"
 )
-# For text in small letters. Not where the value is cut already. A match is the word alone: a value may hold a name.
-_ASSIGNED = re.compile(rf"{WORD}{_PHRASE}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
-_MORE, _MORE_IN_QUERY = re.compile(f"{_SIGN}*"), re.compile(f"{_BEFORE_NEXT}*")
-_IN_NAME = re.compile(r"[\w.-]*")
-_NEXT_NAME = re.compile("[:=]")
+# A type may stand between a name and its value, and a purpose: `pwd: &str = "x"`, `password for the router is x`.
+_TYPED = (
+    r"(?::\s{0,4}[&*]?[a-z][a-z0-9_.\[\]|?<> ]{0,40}(?==[^=])"
+    r"|\s{1,4}(?:string|str|std::string|text|char|varchar\(?\d{0,4}\)?)\s{0,4}(?=:?=[^=]))?"
+)
+_PURPOSE = rf"(?:\s(?:for|of|on|to|in)\s[^\n.:;=(),{MARK}]{{1,40}}?(?=\s(?:is|was)\s|\s?[:=]))?"
+_SIGN = (
+    r"(?P<sign>=>|:=|\|\||\?\?|[-=~]>|→|[=!]?={1,3}|::?|%3[ad](?:%20|\+)?(?:%22)?|は|が|是|为|為|은|는|이|가"
+    r"|(?<=\s)(?:is|was|to|as|ist|est|es)(?:\snow)?:?(?=\s)|(?<=\s)or(?=\s[\"']))"
+)
+_GIVEN = (
+    rf"{_NAME_ENDS}{_TYPED}{_PURPOSE}(?:\s{{0,16}}{_SIGN}"
+    rf"|(?P<call>\(\s{{0,4}}(?=[@bru$]{{0,2}}[\"'`]))"
+    rf"|(?P<tag>(?:\s[^<>{MARK}]{{0,80}})?>(?=(?:<!\[cdata\[)?[^<\s{MARK}]{{3,300}}(?:\]\]>)?</)(?:<!\[cdata\[)?)"
+    rf"|(?P<cell></[a-z0-9]{{1,9}}>\s{{0,40}}<[a-z0-9]{{1,9}}>(?=[^<\s{MARK}]{{3,200}}</))"
+    rf"|(?P<comma>(?<=[\"'`])\s{{0,4}},\s{{0,8}}(?=[@bru$]{{0,2}}\\{{0,3}}[\"'`]))"
+    rf"|(?=「)"
+    rf"|(?P<space>\s{{1,4}}(?=[\"'`]|(?=[^\s{MARK}]{{0,40}}[0-9])[^\s=:\"'`{MARK}]{{6}}))"
+    rf"|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
+    r"\s{0,32}(?:\\\r?\n\s{0,32})?(?:[|>][+-]?\s{1,32})?(?:\*{1,3}|</?[a-z0-9]{1,9}>|&quot;){0,2}\s{0,2}"
+)
+_VALUE = (
+    rf"(?:[@bfnru$]{{1,2}}(?=[\"'`]))?(?:(?P<quote>{_QUOTE})"
+    rf"|「(?P<framed>[^「」\n{MARK}]{{3,200}})"
+    rf"|(?P<bare>{_BEFORE_NEXT}{{3,{JUDGED}}}|{_CHARACTER}{{3,{JUDGED}}}))"
+)
+
+
+def _assignments_of(words: str) -> re.Pattern[str]:
+    """For text in small letters, and not where the value is cut already.
+
+    A match is the word alone, as a value may hold a name.
+    """
+    return re.compile(rf"{words}(?![=: \"'(]{{1,3}}{MARK})(?={_GIVEN}{_VALUE})")
+
+
+_ASSIGNED, _MORE_ASSIGNED = _assignments_of(WORD), _assignments_of(MORE_WORD)
+_MORE, _MORE_IN_QUERY = re.compile(f"{_CHARACTER}*"), re.compile(f"{_BEFORE_NEXT}*")
 _DIGIT = re.compile(r"\d")
-_SENTENCE = frozenset(["is", "was", "は", "が"])
-# Trailing signs that belong to the sentence or the program around a bare value.
+_OTHER_NAMES = re.compile(r"[=:(\[{][^=]")
+_IN_NAME = re.compile(r"[\w.-]*")
+# Where an encoded value ends.
+_ENCODED_END = re.compile(r"%(?:2[026c7]|0[ad]|3b|5d|7d)|&quot", re.IGNORECASE)
+# Trailing characters that belong to the sentence or the program around a bare value.
 _TAIL = ".:)]}>"
 # Nothing more of a value than these.
-_ENDS, _ENDS_IN_QUERY = (re.compile(rf"[.:)\]}}>]*(?!{sign})") for sign in (_SIGN, _BEFORE_NEXT))
-_ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has)[\w.]*\Z")
+_ENDS, _ENDS_IN_QUERY = (re.compile(rf"[.:)\]}}>]*(?!{some})") for some in (_CHARACTER, _BEFORE_NEXT))
+_LINE_SO_FAR = re.compile(r"(?:\A|\n)[ \t]*(?:-[ \t]+|export |set |\$?env:)?[\w.-]*\Z")
+_SETTING_NAME = re.compile(r"(?:\A|\s)[\w.-]*\Z")
+_LINE_ENDS = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n|\Z)")
+_SENTENCE = frozenset(["is", "was", "は", "が", "是", "为", "為", "은", "는", "이", "가", "ist", "est", "es"])
 
 
 def _assigned(view: View) -> Iterator[Hit]:
-    """Every value that a telling name is given. Names inside a value that was taken already are passed over."""
+    """Every value that a telling name is given."""
+    yield from _given(_ASSIGNED, view, view.places_of(STEMS))
+    more = more_words(view.lower, is_ascii=view.plain.text.isascii())
+    if more:
+        places = {at for word in more for at in everywhere(view.lower, word) if _may_begin(view.lower, word, at)}
+        yield from _given(_MORE_ASSIGNED, view, sorted(places))
+
+
+def _may_begin(lower: str, word: str, at: int) -> bool:
+    """Most of what holds a short word is another: significant, spinal, author."""
+    if word not in ALONE:
+        return True
+    end = at + len(word)
+    return not lower[end : end + 1].isalpha() and (at == 0 or not lower[at - 1].isalpha())
+
+
+def _given(pattern: re.Pattern[str], view: View, places: list[int]) -> Iterator[Hit]:
+    """Names inside a value that was taken already are passed over."""
     text, lower = view.text, view.lower
-    done = looked = 0
-    while match := _ASSIGNED.search(lower, done):
-        at, done = match.span()
-        word, spaced, bare = match.group(0, "spaced", "bare")
-        if spaced is not None:
+    done = 0
+    for at in places:
+        match = pattern.match(lower, at) if at >= done else None
+        if match is None:
             continue
-        if bare and word in KEYS:
-            start, end = match.span("bare")
-            if start >= looked:
-                looked = start + RUN
-                if _has_no_key(text[start : looked + LONGEST_STAND_IN]):
-                    # None of the keys named up to there is one; a word that names something else may still.
-                    other = OTHER_WORD.search(lower, done, looked - FAR)
-                    done = other.start() if other else looked - FAR
-                    continue
-            # What stands behind an & may belong to the value.
-            if _has_no_key(text[start : end + (text[end : end + 1] == "&") * JUDGED][:LONGEST_STAND_IN]):
-                continue
+        done = match.end()
+        word, bare = match.group(0, "bare")
+        if bare and KINDS[word] in ("api-key", "token") and _OTHER_NAMES.search(bare) and not _DIGIT.search(bare):
+            continue  # sooner seen than judged
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
-        if word in PARTIAL and not is_named(word, before, text[done : done + 1]):
+        if word in PARTIAL and not is_named(word, before, text[done : done + 1], upper=text[at:done].isupper()):
             continue
-        in_query = ("?" in before or "&" in before) and _is_in_query(before)
+        kind = kind_named(word, before, text[done : match.end("rest")])
+        if kind is None:
+            continue
+        in_query = ("?" in before or "&" in before or "#" in before) and _is_in_query(before)
         start, end = _bare(match, text, in_query) if bare else _framed(match, text)
         if end - start < SHORTEST:
             continue
-        kind = kind_named(word, before, text[done : match.end("rest")])
-        if kind and _is_secret(kind, match, text, start, end, before):
+        if is_secret(_as_given(kind, match, text, start, end, before, in_query)):
             if end - start == JUDGED and bare:
                 end = _end(text, start, end, in_query=in_query)
             yield start, end, kind
             done = end
 
 
+def _as_given(kind: str, match: re.Match[str], text: str, start: int, end: int, before: str, in_query: bool) -> Given:
+    """What there is to judge a value by."""
+    word, bare = match.group(0, "bare")
+    name = text[match.start() : match.end("rest")]
+    return Given(
+        kind=kind,
+        word=word,
+        how=_how(match, text, end, before, in_query),
+        quoted=bare is None,
+        value=text[start : min(end, start + JUDGED)],
+        upper=name.isupper() and not before[-1:].islower(),
+        before=before,
+        owned=word != "key" or is_owned(before),
+        next_line=text.find("\n", match.end(), start) >= 0,
+        behind=text[end : end + 40],
+        rest=text[match.end() : match.end("rest")],
+    )
+
+
+def _how(match: re.Match[str], text: str, end: int, before: str, in_query: bool) -> str:
+    """In which way the name is given the value."""
+    sign = match["sign"]
+    for way in (CALL, CELL, COMMA, TAG, SPACE):
+        if match[way] is not None:
+            return way
+    if sign is None:
+        return GAP if match["quote"] or match["bare"] else IS
+    sign = sign.removesuffix(":").split()[0] if sign.strip(":") else sign
+    if sign in _SENTENCE:
+        return IS
+    if sign in ("to", "as", "->", "→", "~>"):
+        return TO
+    if in_query or sign.startswith("%3"):
+        return QUERY
+    if match["bare"] and sign in ("=", ":") and _is_setting(match, text, end, before, sign):
+        return SETTING
+    return WITH
+
+
+def _is_setting(match: re.Match[str], text: str, end: int, before: str, sign: str) -> bool:
+    """A line of its own, as in files of settings; or NAME=value as in a shell."""
+    tight = not text[match.end("sign") : match.end("sign") + 1].isspace()
+    if sign == "=" and tight and text[match.start() : match.end()].isupper():
+        return True
+    if sign == "=" and tight and (not before or before[-1].isspace() or _SETTING_NAME.search(before)):
+        return text[end : end + 1].isspace() or end == len(text)
+    spaced = sign == "=" and not tight
+    return not spaced and _LINE_SO_FAR.search(before) is not None and _LINE_ENDS.match(text, end) is not None
+
+
 def _is_in_query(before: str) -> bool:
-    """Whether nothing but a name stands behind the last ? or &."""
-    return _IN_NAME.fullmatch(before, max(before.rfind("?"), before.rfind("&")) + 1) is not None
-
-
-def _has_no_key(part: str) -> bool:
-    """Whether no part of this is a key: sooner seen than judged."""
-    return not _DIGIT.search(part) and like_words(part)
+    """Whether nothing but a name stands behind the last ?, & or #."""
+    last = max(before.rfind("?"), before.rfind("&"), before.rfind("#"))
+    return _IN_NAME.fullmatch(before, last + 1) is not None
 
 
 def _framed(match: re.Match[str], text: str) -> tuple[int, int]:
@@ -114,6 +223,13 @@ def _bare(match: re.Match[str], text: str, in_query: bool) -> tuple[int, int]:
     if end - start < JUDGED and not in_query and text[end : end + 1] == "&":
         more = _MORE.match(text, end, start + JUDGED)
         end = more.end() if more else end
+    if "%" in match["bare"] or "&" in match["bare"]:
+        encoded = _ENCODED_END.search(text, start, end)
+        if encoded and (match["closed"] in ("%22", "&quot;") or (match["sign"] or "").startswith("%3")):
+            return start, encoded.start()
+    if match["tag"] is not None:
+        closing = text.find("]]>", start, end + 3)
+        return start, closing if closing >= 0 else end
     if end - start < JUDGED or (_ENDS_IN_QUERY if in_query else _ENDS).match(text, end):
         end = _trimmed(text, start, end)
     return start, end
@@ -134,7 +250,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 
 def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:
-    """Up to the same quote or the end of the line, a backslash taking the next sign along."""
+    """Up to the same quote or the end of the line, a backslash taking the next character along."""
     inside = _inside(quote)
     piece = inside.match(text, start)
     end = piece.end() if piece else start
@@ -153,29 +269,43 @@ def _inside(quote: str) -> re.Pattern[str]:
     return re.compile(f"{plain}(?:{escape}{plain}){{0,1000}}")
 
 
-def _is_secret(kind: str, match: re.Match[str], text: str, start: int, end: int, before: str) -> bool:
-    """Whether the value that a name of this kind is given is the secret itself."""
-    value = text[start:end] if end - start <= JUDGED else text[start : start + JUDGED]
-    sign, call, bare = match.group("sign", "call", "bare")
-    quoted = bare is None
-    if bare and text.find("\n", match.end(), start) >= 0 and _NEXT_NAME.search(text, start, min(end + 1, start + JUDGED)):
-        return False  # the next name of a list, not the value of this one
-    if call and _ASKED_FOR.search(before):
-        return False
-    if kind != "password" and kind != "secret":
-        return like_key(value, quoted=quoted)
-    if call or sign in _SENTENCE:
-        return len(value) >= 6 and not is_word(value) and like_password(value, quoted=quoted)
-    if sign is None and match["tag"] is None:
-        return sum(map(str.isdigit, value)) > 2 and like_key(value, quoted=quoted)
-    word = match[0]
-    if bare and value.isdecimal() and (kind == "secret" or word in SHORT):
-        return False  # pass: 1234 is how many tests did
-    if word == "passphrase":
-        value = value.replace(" ", "-")
-    # In a file of settings even a bare word is a value: DB_PASSWORD=hunter.
-    is_setting = sign == "=" and text[match.start() : match.end()].isupper()
-    return like_password(value, quoted=quoted or is_setting)
+# passwords: ["a", "b"], and the same in YAML, an item a line.
+ITEMS = 64
+_LIST_BEGINS = re.compile(
+    rf"{WORD}(?=(?P<rest>(?:[0-9a-z_]|-(?=[0-9a-z])){{0,40}}))(?P=rest)(?:{_QUOTE})?\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}"
+    r"(?:[\[({]|(?=\n[ \t]{0,20}-[ \t]))"
+)
+_ITEM = re.compile(
+    rf"[\s,]{{0,40}}(?:-[ \t]{{1,4}})?(?:(?P<quote>[\"'])(?P<quoted>[^\"'\n{MARK}]{{3,200}})(?P=quote)"
+    rf"|(?P<bare>(?<=-[ \t])[^\s\"',:\[\]{{}}{MARK}]{{3,200}}))(?=\s{{0,4}}[,\])\n}}]|\Z)"
+)
 
 
-ASSIGNMENTS = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned)]
+def _listed(view: View) -> Iterator[Hit]:
+    """The items of a list that a name is given."""
+    text = view.text
+    for at in view.places_of(STEMS):
+        match = _LIST_BEGINS.match(view.lower, at)
+        if match is None:
+            continue
+        before = text[max(0, at - AHEAD) : at]
+        name = text[at : match.end("rest")]
+        word = next(one for one in sorted(KINDS, key=len, reverse=True) if name.lower().startswith(one))
+        kind = kind_named(word, before, name[len(word) :])
+        if kind is None or (word in PARTIAL and not is_named(word, before, name[len(word) :][:1])):
+            continue
+        place = match.end()
+        for _ in range(ITEMS):
+            item = _ITEM.match(text, place)
+            if item is None:
+                break
+            start, end = item.span("bare" if item["bare"] else "quoted")
+            place = item.end()
+            if is_listed(kind, text[start:end]):
+                yield start, end, kind
+
+
+ASSIGNMENTS = [
+    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned),
+    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _listed),
+]

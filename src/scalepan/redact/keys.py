@@ -19,6 +19,7 @@ _UNENDED = re.compile(
     rf"(?:{_GAP}[0-9A-Za-z+/=]{{16,1000}}){{1,2000}}"
     rf"(?:(?:\n|\\n)[ \t]{{0,40}}[0-9A-Za-z+/]{{1,15}}={{0,2}}(?=[\s\\\"']|$))?"
 )
+_CODED = re.compile("[0-9A-Za-z+/=]{20}")
 # Three parts or more, or two where the second is an object too.
 _PART = "[0-9A-Za-z_-]"
 _JWT = re.compile(rf"{TIGHT_EDGE}eyJ{_PART}{{6,}}\.(?:{_PART}{{6,}}(?:\.{_PART}*){{1,3}}|eyJ{_PART}{{6,}})")
@@ -30,6 +31,8 @@ def _pem(view: View) -> Iterator[Hit]:
         head = pem_head(view.text, word, done)
         if head:
             done = _end_of_key(view.text, head.end())
+            if done == head.end() and view.text[done : done + 1] in ("'", '"'):
+                continue  # a program that looks for such a line
             yield head.start(), done, "private-key"
 
 
@@ -45,9 +48,14 @@ def _end_of_key(text: str, start: int) -> int:
     Single dashes inside are those of headers (DEK-Info: AES-128-CBC); four in a row begin the last line.
     """
     dashes = text.find("----", start, start + PEM_LIMIT)
-    last = PEM_END.match(text, dashes) if dashes >= 0 and MARK not in text[start:dashes] else None
+    last = PEM_END.match(text, dashes) if dashes >= 0 and _is_body(text[start:dashes]) else None
     end = last or _UNENDED.match(text, start)
     return end.end() if end else start
+
+
+def _is_body(body: str) -> bool:
+    """Whether a key may stand between two such lines; in a program that looks for them there is only code."""
+    return MARK not in body and (not ('"' in body or "'" in body) or _CODED.search(body) is not None)
 
 
 def _jwt(view: View) -> Iterator[Hit]:
@@ -60,7 +68,30 @@ def _jwt(view: View) -> Iterator[Hit]:
 # PuTTY's own format: the public lines come first, the private ones have this head.
 _PUTTY = re.compile(r"Private-Lines: [0-9]{1,4}\s{1,4}(?P<value>[0-9A-Za-z+/=\s]{20,20000})")
 
+# Hashes of passwords, as crypt, Argon2, Django, LDAP, MySQL and Windows keep them.
+_B64 = "[0-9A-Za-z./+=]"
+_HASHES = [
+    (
+        "$",
+        rf"\$(?:2[abxy]?\$[0-9]{{2}}\$[0-9A-Za-z./]{{53}}|(?:1|apr1)\$[^$\s{MARK}]{{1,16}}\$[0-9A-Za-z./]{{22}}"
+        rf"|[56]\$(?:rounds=[0-9]{{1,9}}\$)?[^$\s{MARK}]{{1,16}}\$[0-9A-Za-z./]{{43,86}}"
+        rf"|(?:y|gy|7|8|9)\$[0-9A-Za-z./$]{{20,120}}|argon2(?:id|i|d)\$[0-9A-Za-z./+=,$]{{20,300}}"
+        rf"|(?:scrypt|pbkdf2[0-9a-z-]{{0,12}}|bcrypt-sha256|sha1|P|H|S)\$[0-9A-Za-z./+=,$_-]{{20,300}})",
+    ),
+    ("pbkdf2_sha", rf"pbkdf2_sha[0-9]{{1,3}}\$[0-9]{{1,9}}\${_B64}{{1,64}}\${_B64}{{20,128}}"),
+    ("pbkdf2:sha", rf"pbkdf2:sha[0-9]{{1,3}}(?::[0-9]{{1,9}})?\${_B64}{{1,64}}\$[0-9a-f]{{32,128}}"),
+    ("scrypt:", rf"scrypt:[0-9]{{1,9}}:[0-9]{{1,3}}:[0-9]{{1,3}}\${_B64}{{1,64}}\$[0-9a-f]{{32,160}}"),
+    ("ssha", rf"SSHA(?<=\{{....)(?:256|512)?\}}(?P<value>{_B64}{{24,160}})"),
+]
+_NTLM = re.compile(r"(?<=:)(?P<value>[0-9A-Fa-f]{32}:[0-9A-Fa-f]{32})(?=:::)")
+
 KEYS = [
+    patterns(
+        [
+            *(Near("password-hash", word, 24, re.compile(pattern), ahead=0) for word, pattern in _HASHES),
+            Near("password-hash", ":::", 60, _NTLM, ahead=65),
+        ]
+    ),
     Rule(frozenset(["private-key"]), _pem),
     patterns([Near("private-key", "private-lines:", 20, _PUTTY, ahead=0)]),
     Rule(frozenset(["jwt"]), _jwt),

@@ -13,7 +13,7 @@ from scalepan.redact.view import View
 _FIRST = r"[0-9](?<![0-9A-Za-z_].)(?<![0-9][.,].)"
 _NOT_BEHIND = r"(?![0-9A-Za-z_]|[.,-][0-9])"
 _CARD = re.compile(
-    rf"{_FIRST}[0-9]{{3}}(?:(?P<gap>[ -])[0-9]{{4}}(?P=gap)[0-9]{{4}}(?P=gap)[0-9]{{1,4}}(?:(?P=gap)[0-9]{{3}})?"
+    rf"{_FIRST}[0-9]{{3}}(?:(?P<gap>[ .-])[0-9]{{4}}(?P=gap)[0-9]{{4}}(?P=gap)[0-9]{{1,4}}(?:(?P=gap)[0-9]{{3}})?"
     rf"|[ -][0-9]{{6}}[ -][0-9]{{4,5}}|[0-9]{{9,15}}){_NOT_BEHIND}"
 )
 _TWELVE = re.compile(rf"{_FIRST}[0-9]{{3}}(?:[0-9]{{8}}|([ -])[0-9]{{4}}\1[0-9]{{4}}){_NOT_BEHIND}(?![ -][0-9]{{4}})")
@@ -21,7 +21,9 @@ _CARD_WORD = re.compile(rf"(?:card|visa|maestro|amex|カード)[^0-9\n{MARK}]{{0
 # As a value in an address, or behind a #, it is rather the number of a page or an order.
 _MY_NUMBER_EDGE = re.compile(r"(?<![=/#])")
 # Area 000 and 666, group 00 and serial 0000 were never given out.
-_US_SSN = re.compile(r"[0-9](?<![0-9A-Za-z_-].)(?<!(?=000|666).)[0-9]{2}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![0-9A-Za-z_-])")
+_US_SSN = re.compile(
+    r"[0-9](?<![0-9A-Za-z_-].)(?<!(?=000|666).)[0-9]{2}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?![0-9A-Za-z_-])"
+)
 # Looked for by its digits: every word has two letters, few have two digits behind them.
 _IBAN_DIGITS = re.compile(r"[0-9]{2}(?<=[A-Za-z]{2}..)(?<![0-9A-Za-z]....)(?=[ -]?[0-9A-Za-z]{4})")
 

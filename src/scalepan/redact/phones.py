@@ -50,7 +50,9 @@ _CALLED_WORD = re.compile(
 # Close together, and none close before them.
 _SEVEN_DIGITS = re.compile(r"[0-9](?<![0-9].)(?<![0-9][ ().\n-].)(?=(?:[ ().\n-]{0,3}[0-9]){6})")
 _ANY = re.compile(rf"[0-9](?:[ .()/-]{{0,2}}[0-9]){{6,14}}{_EXTENSION}(?![0-9A-Za-z_%]|[.,][0-9])")
-_DATE = re.compile(r"(?:19|20)[0-9]{2}[ ./-][01]?[0-9][ ./-][0-3]?[0-9]|[0-3]?[0-9][ ./-][0-3]?[0-9][ ./-](?:19|20)[0-9]{2}")
+_DATE = re.compile(
+    r"(?:19|20)[0-9]{2}[ ./-][01]?[0-9][ ./-][0-3]?[0-9]|[0-3]?[0-9][ ./-][0-3]?[0-9][ ./-](?:19|20)[0-9]{2}"
+)
 _COLUMN = re.compile("[0-9] ")
 # What a number of this shape is where somebody says so. For text in small letters.
 _OTHER_NUMBER = re.compile(

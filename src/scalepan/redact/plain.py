@@ -62,7 +62,9 @@ class Plain:
         self.hidden = True
         spans = {run: [match.span() for match in _INVISIBLE.finditer(run)] for run in set(pieces[1::2])}
         begins = list(accumulate(map(len, pieces), initial=0))[1::2]
-        hidden = [(at + start, at + end) for at, run in zip(begins, pieces[1::2], strict=False) for start, end in spans[run]]
+        hidden = [
+            (at + start, at + end) for at, run in zip(begins, pieces[1::2], strict=False) for start, end in spans[run]
+        ]
         self._starts, self._ends = [start for start, _ in hidden], [end for _, end in hidden]
         self._left_out = [0, *accumulate(end - start for start, end in hidden)]
         """How many signs are left out up to the first, second, ... run of them."""
@@ -75,7 +77,8 @@ class Plain:
             return parts
         out, at = self._left_out, self._out_at
         return [
-            (start + out[bisect_right(at, start)], end + out[bisect_right(at, end - 1)], kind) for start, end, kind in parts
+            (start + out[bisect_right(at, start)], end + out[bisect_right(at, end - 1)], kind)
+            for start, end, kind in parts
         ]
 
     def in_text(self, place: int) -> int:

@@ -8,11 +8,14 @@ Not a secret: a placeholder (`changeme`, `your-key-here`, `xxxx`, `<token>`), a 
 import re
 from math import log2
 
+from scalepan.redact.words import COMMON, wordlike
+
 _PLACEHOLDERS = """
 changeme changeit change-me change_me changethis replaceme replace-me replace_me fixme todo tbd na n/a none null nil
-undefined nothing empty true false yes no on off enabled disabled required optional missing invalid incorrect wrong
-unknown default example sample dummy fake mock placeholder redacted removed hidden masked censored encrypted string str
-text bytes int number bool boolean object array any varchar char uuid hash password passwd passphrase passwort
+undefined nothing empty not-set not_set notset unset true false yes no on off enabled disabled required optional missing
+invalid incorrect wrong unknown default example sample dummy fake mock placeholder redacted removed hidden masked
+censored encrypted string str text bytes int number bool boolean object array any varchar char uuid hash password passwd
+passphrase passwort
 contraseña pass pwd secret token key apikey api-key api_key value test foo bar baz qux foobar here stdin prompt input
 env environment vault keychain keyring
 """
@@ -29,23 +32,32 @@ _SAME_SIGN = re.compile(r"(?P<sign>.)(?P=sign)*|[xX*.•_#?-]+")
 _ELLIPSIS = re.compile(r".{0,8}(?:\.{3,}|…|\*{3,}|x{4,}|X{4,}).{0,4}")
 # Templates of shells, CI, YAML, Jinja and printf; angle or square brackets around a name.
 _TEMPLATE = re.compile(
-    r"\$[{(].*|\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)|\$env:.*|%[A-Z0-9_]+%|%\(?\w*\)?[sdr]|\{\{.*|#\{.*|\{[\w.: \[\]'\"-]*\}?|"
-    r"<[\w .:/-]+>?|\[[\w .-]+\]?|@\w+@|!(?:vault|env|secret|reference|Ref|Sub|GetAtt|ImportValue)\b.*"
+    r"\$[0-9@*]|\${1,2}[{(].*|.*\{[0-9]{0,2}\}.*|\${1,2}(?:[A-Z_][A-Z0-9_]*(?:/.*)?|[A-Za-z_]+)|\\\$.*|\$env:.*|"
+    r"%[A-Z0-9_]+%|%\(?\w*\)?[sdr]|\{\{.*|#\{.*|\{[\w.: \[\]'\"-]*\}?|<[\w .:/-]+>?|\[[\w .-]+\]?|@\w+@|"
+    r"!(?:vault|env|secret|reference|Ref|Sub|GetAtt|ImportValue)\b.*"
 )
+# Regular expressions that look for a secret.
+_PATTERN = re.compile(r"\[.*\][+*]?|.*\[\^?(?:a-z|A-Z|0-9|\\w).*|.*(?:\(\?|\\[wdsS][+*{]).*")
 # Where the secret is to be found: names with more than one word, paths, addresses.
 _PLACE = re.compile(
-    r"(?:[A-Z]+_)+[A-Z]+|(?:[a-z]+_)+[a-z]+|\.{0,2}/(?:[\w.@-]+/)+[\w.@-]*|~/.*|"
+    r"(?:[A-Z]+_)+[A-Z]+|(?:[a-z]+_)+[a-z]+|[#.](?:[a-z]+-){1,8}[a-z]+|\.{0,2}/(?:[\w.@-]+/)+[\w.@-]*|~/.*|//.*|"
     r"(?:env|vault|op|arn|file|ssm|gcp|aws|azure|kms|sops|secretsmanager|https?|s3|gs|ref):.*"
 )
 # Attributes, look-ups and calls of a program; between quotes these would be text.
 _CODE = re.compile(
-    r"(?:[A-Za-z_]+[0-9]?(?:\.|->|::))+[A-Za-z_]+[0-9]?(?:[\[(][\w.]*[\])]*)?|[A-Za-z_][A-Za-z_.]{2,}[\[(][\w.]*[\])]*"
+    r"(?:[A-Za-z_]+[0-9]?(?:\.|->|::))+[A-Za-z_]+[0-9]?(?:[\[(][\w.]*[\])]*)?|[A-Za-z_][\w.]{0,60}[\[(].*|"
+    r"\(.*|[&*!][A-Za-z_][\w.]{0,60}|0[xo][0-9A-Fa-f]{1,8}|[A-Za-z_]\w{0,40}(?:\|[A-Za-z_]\w{0,40})+"
 )
+# Names of modules and classes: each part is made of words.
+_VARIABLE = re.compile(r"[a-z][A-Za-z]{0,40}(?:Password|Passwd|Pass|Pwd|Token|Secret|Key|Credentials?)")
+_DOTTED = re.compile(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40})+")
+_NO_LETTERS = re.compile(r"[^A-Za-z]+")
+_GLUE = re.compile("[-_.+/]|=+$")
 _IN_QUOTES, _BARE = (
     re.compile("|".join(f"(?:{pattern.pattern})" for pattern in some))
     for some in (
-        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE),
-        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PLACE, _CODE),
+        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE),
+        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE, _CODE),
     )
 )
 # A digit, and nothing that any of them begins with or needs: sooner seen than that none of them matches.
@@ -53,6 +65,13 @@ _EVIDENT = re.compile(r"(?=\D*\d)(?!.*(?:xxxx|XXXX))[0-9A-Za-z][^\s.…*:(\[>/]*
 # An underscore counts as a letter, and only as that: two ways to read one sign make time exponential.
 _WORD = re.compile(r"[^\W\d]+(?:[-./][^\W\d]+)*")
 _SPACE = re.compile(r"\s")
+# Not what begins like a template.
+_ALL_SORTS = re.compile(
+    r"(?![${<%\[])(?:(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[!-~]*"
+    r"|(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[^!#$%^&*@+~?]*(?:[!#$%^&*@+~?][^!#$%^&*@+~?\s]*){2,})"
+)
+_PIECE = re.compile(r"[^0-9A-Za-z+/]")
+_TURN = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
 _CASE_CHANGE = re.compile(r"[a-z][A-Z]")
 _DIGIT, _TWO_DIGITS, _TWO_LETTERS = re.compile(r"\d"), re.compile(r"\d.*\d"), re.compile(r"[^\W\d_].*[^\W\d_]")
 LONGEST_STAND_IN = 100
@@ -70,14 +89,62 @@ def stand_in(value: str, *, quoted: bool = False) -> bool:
     lower = value.lower()
     if not _letters_and_digits(value) and (lower in _STAND_IN_WORDS or _STAND_IN.fullmatch(lower)):
         return True
+    if not quoted and _VARIABLE.fullmatch(value):
+        return True
     if value.isalnum() and "xx" not in lower:
         return value == value[0] * len(value)  # as the patterns would say, only sooner
-    return (_IN_QUOTES if quoted else _BARE).fullmatch(value) is not None
+    if (_IN_QUOTES if quoted else _BARE).fullmatch(value) is not None:
+        return True
+    return not quoted and "." in value and _DOTTED.fullmatch(value) is not None and _of_words(value)
+
+
+def _of_words(value: str) -> bool:
+    """Whether every part between dots reads like words, digits aside."""
+    parts = [_NO_LETTERS.sub("", part) for part in value.split(".")]
+    return all(len(part) < 3 or wordlike(part) for part in parts)
+
+
+def random_letters(value: str, least: int) -> bool:
+    """At least so many letters, perhaps in groups, that are no words.
+
+    >>> random_letters("xqzkvbnmwrtp", 8), random_letters("next_page_token", 8), random_letters("qwvz", 8)
+    (True, False, False)
+    """
+    letters = "".join([part for part in _GLUE.split(value) if part.lower() not in COMMON])
+    if len(letters) < least or not letters.isascii() or not letters.isalpha():
+        return False
+    return not wordlike(letters) and len(set(letters)) > 4
+
+
+def strong_key(value: str) -> bool:
+    """What looks like a key whatever it is called: many letters and digits in turn, in one piece.
+
+    >>> strong_key("d4e5f6a7b8c9d0e1f2a3"), strong_key("created_at_2024_01_31"), strong_key("Zq8Lw2Rt6")
+    (True, False, False)
+    """
+    longest = max(_PIECE.split(value[:LONGEST_STAND_IN]), key=len)
+    if len(longest) < 12 or not value.isascii() or _SPACE.search(value) or stand_in(value):
+        return False
+    turns = len(_TURN.findall(longest))
+    if _CASE_CHANGE.search(longest) is not None:
+        return turns >= (3 if len(longest) < 16 else 4) and not _of_words(_NO_LETTERS.sub("", longest))
+    return turns >= 4 and len(longest) >= 20
 
 
 def _letters_and_digits(value: str) -> bool:
     """Nothing else, and at least one digit."""
     return value.isascii() and value.isalnum() and not value.isalpha()
+
+
+def looks_random(value: str) -> bool:
+    """Small letters, capitals and digits, or several symbols, in which no run of letters makes a word.
+
+    >>> looks_random("Kq7xR2mZ"), looks_random("Ed25519PrivateKey"), looks_random("password1")
+    (True, False, False)
+    """
+    if len(value) < 8 or _ALL_SORTS.fullmatch(value[:LONGEST_STAND_IN]) is None:
+        return False
+    return not any(wordlike(run) for run in _NO_LETTERS.split(value) if len(run) > 3)
 
 
 def like_password(value: str, *, quoted: bool) -> bool:
@@ -86,12 +153,14 @@ def like_password(value: str, *, quoted: bool) -> bool:
     >>> like_password("hunter2", quoted=False), like_password("correct", quoted=False)
     (True, False)
     """
-    if len(value) < 4:
+    if len(value) < 3 or not any(map(str.isalnum, value)):
         return False
     if _EVIDENT.fullmatch(value) and value != value[0] * len(value):
         return True
+    if looks_random(value):
+        return True
     # Words are sooner known than stand-ins.
-    if _SPACE.search(value) or (not quoted and is_word(value)):
+    if _SPACE.search(value) or (not quoted and is_word(value)) or (len(value) < 4 and value.isalpha()):
         return False
     return not stand_in(value, quoted=quoted)
 
@@ -122,7 +191,7 @@ def _is_mixed(value: str) -> bool:
     # Without a digit only what no word looks like: long, both cases mixed up, many different letters.
     if len(value) < 20 or like_words(value):
         return False
-    return len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5
+    return len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5 and not wordlike(value)
 
 
 def like_words(value: str) -> bool:

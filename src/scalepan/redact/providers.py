@@ -122,6 +122,35 @@ _TOKENS = [
     ("sourcegraph-token", "sgp_", f"(?:{_H}{{16}}_|local_)?{_H}{{40}}", False),
     ("onepassword-token", "ops_eyJ", f"{_U}{{100,}}={{0,2}}", True),
     ("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}", False),
+    # Many more that need no name of their own.
+    (
+        "api-key",
+        "aio_ ion_ rdme_ duffel_ jina_ e2b_ pcsk_ nfp_ rnd_ rpa_ phx_ waka_ zpka_ sqp_ squ_ sqa_",
+        f"{_W}{{24,}}",
+        True,
+    ),
+    (
+        "api-key",
+        "apify_api_ shippo_live_ shippo_test_ skapi_cert_ skapi_prod_ rzp_live_ mdb_sa_sk_",
+        f"{_U}{{14,}}",
+        True,
+    ),
+    (
+        "api-key",
+        "CLOJARS_ EZAK EZTK FLWSECK- FLWSECK_TEST- fio-u- tskey- PMAT- glwt- ico- p8e- pnu_",
+        f"{_U}{{28,}}",
+        True,
+    ),
+    (
+        "api-key",
+        "akab- NRII- NRAA- NRRA- NRSP- NRIQ- APP_USR- fc- frame- tk-us- lip_ pat-na1- pat-eu1-",
+        f"{_U}{{28,}}",
+        True,
+    ),
+    ("api-key", "amzn.mws. access-sandbox- access-production- access-development-", f"{_U}{{30,}}", True),
+    ("api-key", "AVNS_ AVNU_ AVNP_", "[0-9A-Za-z+/_-]{19,400}={0,2}", False),
+    ("api-key", "dG9rO eyJrIjoi", "[0-9A-Za-z+/]{40,400}={0,2}", False),
+    ("api-key", "sl.B sl.u. SWMTKN-1-", f"{_U}{{40,}}", True),
 ]
 
 # Names that IBM's clouds are known by, and what may stand between a name and its value.
@@ -139,8 +168,29 @@ _PATTERNS = [
         r"(?i:hooks\.slack\.com)/(?:services|workflows)/(?P<value>[0-9A-Za-z_/]{8,120})",
     ),
     ("teams-webhook", "webhook.office.com", 60, 0, r"webhook\.office\.com/webhookb2/(?P<value>[0-9A-Za-z@/-]{60,400})"),
+    *(
+        ("webhook-url", word, 30, 0, rf"{re.escape(word)}(?P<value>{tail})")
+        for word, tail in (
+            ("hooks.zapier.com/hooks/catch/", "[0-9]{4,12}/[0-9A-Za-z/]{6,60}"),
+            ("maker.ifttt.com/trigger/", r"[\w-]{1,60}/(?:json/)?with/key/[\w-]{16,80}"),
+            ("open-apis/bot/v2/hook/", "[0-9A-Za-z-]{16,60}"),
+            ("cgi-bin/webhook/send?key=", "[0-9A-Za-z-]{16,60}"),
+            ("outlook.office.com/webhook/", "[0-9A-Za-z@/-]{40,300}"),
+            ("webhook.site/", "[0-9a-f-]{36}"),
+            ("hook.integromat.com/", "[0-9a-z]{24,40}"),
+            (".make.com/", "[0-9a-z]{28,40}"),
+        )
+    ),
+    ("webhook-url", "@o", 40, 32, rf"{_H}{{32}}(?<=//.{{32}})(?:@o[0-9]{{1,10}}\.ingest)"),
     ("telegram-token", ":", 44, None, rf"[0-9]{LOOSE_EDGE_BEHIND}[0-9]{{7,9}}:{_U}{{35}}(?!{_U})"),
     ("mailchimp-key", "-us", 36, 32, rf"[0-9a-z]{LOOSE_EDGE_BEHIND}[0-9a-z]{{31}}-us[0-9]{{1,2}}(?!{_W})"),
+    (
+        "token",
+        "samlresponse",
+        60,
+        0,
+        r"(?i:samlresponse)[\"']?\s{0,4}[=:]\s{0,4}[\"']?(?P<value>[0-9A-Za-z+/%=]{60,20000})",
+    ),
     ("npm-token", ":_authtoken", 11, 0, rf":_authToken\s{{0,16}}=\s{{0,16}}[\"']?(?P<value>[^\s\"'${MARK}]{{10,200}})"),
     *(
         ("softlayer-key", word, 64, 0, rf"(?i:{word}){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})")
@@ -185,7 +235,10 @@ PROVIDERS = [
     tokens(Token(*row) for row in _TOKENS),
     patterns(
         [
-            *(Near(kind, word, length, re.compile(pattern), ahead=ahead) for kind, word, length, ahead, pattern in _PATTERNS),
+            *(
+                Near(kind, word, length, re.compile(pattern), ahead=ahead)
+                for kind, word, length, ahead, pattern in _PATTERNS
+            ),
             *(Near(kind, word, length, re.compile(pattern), _mixed) for kind, word, length, pattern in _MIXED),
             _AWS_SECRET,
         ]

@@ -1,6 +1,6 @@
 """Secrets and personal data out of text: all rules at once, the longest match names it, until nothing is left."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
 
 from scalepan.errors import InputError, did_you_mean
@@ -8,19 +8,29 @@ from scalepan.policy.redact import CATEGORIES, Category, Redact
 from scalepan.redact.addresses import ADDRESSES
 from scalepan.redact.again import Excerpt
 from scalepan.redact.assignments import ASSIGNMENTS
+from scalepan.redact.commands import COMMANDS
 from scalepan.redact.contacts import CONTACTS
 from scalepan.redact.edges import widened
 from scalepan.redact.finding import Finding, Hashes, Redacted, mark
+from scalepan.redact.headers import HEADERS
+from scalepan.redact.jsontext import Quotes, documents, fitted, inner
 from scalepan.redact.keys import KEYS
+from scalepan.redact.nearby import NEARBY
 from scalepan.redact.numbers import NUMBERS
+from scalepan.redact.pairs import PAIRS
 from scalepan.redact.phones import PHONES
 from scalepan.redact.plain import MARK, Plain
 from scalepan.redact.providers import PROVIDERS
+from scalepan.redact.repeats import is_telling, repeats
 from scalepan.redact.rule import Hit
+from scalepan.redact.tables import TABLES
 from scalepan.redact.userrules import as_rule
-from scalepan.redact.view import Cut, View, marks
+from scalepan.redact.view import Cut, View, marks, placed, without
 
-RULES = [*KEYS, *PROVIDERS, *ADDRESSES, *ASSIGNMENTS, *CONTACTS, *NUMBERS, *PHONES]
+RULES = [
+    *(*KEYS, *PROVIDERS, *ADDRESSES, *HEADERS, *COMMANDS, *ASSIGNMENTS, *PAIRS, *TABLES, *NEARBY),
+    *(*CONTACTS, *NUMBERS, *PHONES),
+]
 MARKED = ""
 """What a cut is called that an earlier redaction made."""
 PASSES = 8
@@ -48,33 +58,34 @@ class Redactor:
         self._has_users = bool(users)
         self._key = key
 
-    def redact(self, text: str) -> Redacted:
-        """The text with a mark in place of everything found, and what was found where in the original."""
-        findings = self.findings(text)
+    def redact(self, text: str, known: Mapping[str, str] | None = None) -> Redacted:
+        """The text with a placeholder for everything found, and what was found where in the original.
+
+        JSON stays JSON: the placeholder of a number is a string. `known` has values that were found before, in another
+        part of the same text, each with its kind.
+        """
+        cuts, quotes = self._cuts(text, self._given(text, known or {}))
+        findings = self._findings(text, cuts)
         if not findings:
             return Redacted(text)
         pieces, at = [], 0
         for finding in findings:
-            pieces.append(text[at : finding.start])
-            pieces.append(self._marks[finding.kind])
+            quote = quotes.get(finding.start, "")
+            pieces += [text[at : finding.start], quote, self._marks[finding.kind], quote]
             at = finding.end
         pieces.append(text[at:])
         return Redacted("".join(pieces), findings)
 
     def findings(self, text: str) -> tuple[Finding, ...]:
         """What is in the text that should not be, in its order."""
+        return self._findings(text, self._cuts(text, self._given(text, {}))[0])
+
+    def _given(self, text: str, known: Mapping[str, str]) -> list[Cut]:
+        """What is cut before any rule looks: placeholders of an earlier redaction, and values that are known."""
         cuts: list[Cut] = [(start, end, MARKED) for start, end in marks(text)]
-        view = View(Plain(text), cuts)
-        for _ in range(PASSES):
-            new = self._search(view)
-            if not new:
-                break
-            cuts = self._merge([*cuts, *new]) if cuts else new
-            # A user's rule may need all of the text.
-            view = View(view.plain, cuts) if self._has_users else Excerpt(cuts, view)
-        else:
-            # Only rules that feed on their own marks get here. What cannot be cleaned is not let through.
-            cuts = [(0, len(text), new[0][2])]
+        return self._also(Plain(text), cuts, known) if known else cuts
+
+    def _findings(self, text: str, cuts: list[Cut]) -> tuple[Finding, ...]:
         categories, hashes = self._categories, Hashes(self._key)
         return tuple(
             [
@@ -83,6 +94,37 @@ class Redactor:
                 if kind != MARKED
             ]
         )
+
+    def _cuts(self, text: str, known: list[Cut], depth: int = 0) -> tuple[list[Cut], Quotes]:
+        """All that is to be cut, what is known to be included; in JSON so that it stays JSON."""
+        plain = Plain(text)
+        cuts = self._found(plain, self._merge(known))
+        parts = documents(text) if cuts or "\\" in text else []
+        if not parts:
+            return cuts, {}
+        fit: list[Cut] | None = None
+        for _ in range(PASSES):
+            more, quotes = inner(text, parts, cuts, self._cuts, depth)
+            before, (fit, own) = fit, fitted(text, parts, self._merge([*cuts, *more]))
+            fit = self._merge(fit)
+            quotes |= own
+            if fit == before:
+                break
+            cuts = self._found(plain, fit)
+        return fit or [], quotes
+
+    def _found(self, plain: Plain, cuts: list[Cut]) -> list[Cut]:
+        """The cuts, and what is found beside them until there is no more."""
+        view = View(plain, cuts)
+        for _ in range(PASSES):
+            new = self._search(view)
+            if not new:
+                return cuts
+            cuts = self._with_repeats(plain, self._merge([*cuts, *new]) if cuts else new, new)
+            # A user's rule may need all of the text.
+            view = View(plain, cuts) if self._has_users else Excerpt(cuts, view)
+        # Only rules that feed on their own placeholders get here. What cannot be cleaned is not let through.
+        return [(0, len(plain.original), new[0][2])]
 
     def _search(self, view: View) -> list[Cut]:
         """One look at the text, past what is cut already."""
@@ -93,6 +135,23 @@ class Redactor:
             hits = list(_between_marks(view.text, hits))
         found = self._merge(view.places(hits))
         return found if view.plain.never_joined else self._merge(widened(view.plain.original, found))
+
+    def _with_repeats(self, plain: Plain, cuts: list[Cut], new: list[Cut]) -> list[Cut]:
+        """The cuts, and with them every other place that holds what one of the new ones does."""
+        spans = [(plain.in_text(start), plain.in_text(end), kind) for start, end, kind in new]
+        values = {plain.text[start:end]: kind for start, end, kind in reversed(spans)}
+        return self._also(plain, cuts, {value: kind for value, kind in values.items() if is_telling(value)})
+
+    def _also(self, plain: Plain, cuts: list[Cut], values: Mapping[str, str]) -> list[Cut]:
+        """The cuts, and every other place that holds one of the values."""
+        if not values:
+            return cuts
+        out = [(plain.in_text(start), plain.in_text(end), kind) for start, end, kind in cuts]
+        hits = list(repeats(without(plain.text, out), values))
+        if not hits:
+            return cuts
+        found = self._merge(plain.in_original(placed(hits, out)))
+        return self._merge([*cuts, *(found if plain.never_joined else widened(plain.original, found))])
 
     def _merge(self, cuts: list[Cut]) -> list[Cut]:
         """Cuts that overlap as one, so that nothing found stays; the strongest of them names it."""

@@ -20,6 +20,8 @@ TIGHT_EDGE = rf"(?:(?<![0-9A-Za-z_-])|{_ESCAPED})"
 END = "(?![0-9A-Za-z])"
 # A loose edge to search for. Of what is behind it one letter is taken: its other signs may be the next token's edge.
 _EDGE = r"[^0-9A-Za-z](?:(?<=\\)[nrt]|(?<=%)[0-9A-Fa-f]{2}|)"
+# ghp_xxxxxxxx of a manual, and the keys that AWS ends with EXAMPLE.
+_STAND_IN = re.compile(r"x{8,}|X{8,}|\*{4,}|EXAMPLE(?:KEY)?(?![0-9A-Za-z])")
 AHEAD = 80
 """How much of what stands in front of a match can speak for it."""
 
@@ -84,9 +86,14 @@ def tokens(rows: Iterable[Token]) -> Rule:
     whole = {name for name, row in named.items() if "(?P<value>" not in row.body}
 
     def find(view: View) -> Iterator[Hit]:
+        doubtful: bool | None = None
         for match, far in view.tokens(token):
+            if doubtful is None:
+                doubtful = any(run in view.text for run in ("xxxxxxxx", "XXXXXXXX", "****", "EXAMPLE"))
             name = str(match.lastgroup)
             start, end = match.span(name)
+            if doubtful and _STAND_IN.search(match.string, start, end):
+                continue
             # A match is the edge and the first letter.
             yield (match.end() - 1 if name in whole else start) + far, end + far, named[name].kind
 

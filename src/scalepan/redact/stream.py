@@ -1,7 +1,8 @@
 """Redaction of what does not fit into memory, or comes bit by bit: whole lines as soon as they are there.
 
-A private key spans lines and is kept together; a name at the end of a line waits for the value on the next one. What is
-held back has a limit, so memory does too.
+A private key spans lines and is kept together; a name at the end of a line waits for the value on the next one. A file
+that is not too long is read as a whole, and so is JSON that spans lines: only then does it stay JSON. What was found is
+cut in all that follows. What is held back has a limit, so memory does too.
 """
 
 import re
@@ -11,11 +12,18 @@ from typing import BinaryIO, NamedTuple
 from scalepan.redact.finding import Finding, Redacted
 from scalepan.redact.keys import PEM_END, PEM_LIMIT, pem_head
 from scalepan.redact.redactor import Redactor
+from scalepan.redact.repeats import is_telling
 
 BLOCK = 1 << 18
+WHOLE = 1 << 25
+"""Files up to this size, and JSON that spans lines, are read as a whole."""
 LIMIT = 1 << 20
 """How much of a line without end is held back, in bytes; of a private key without end it is PEM_LIMIT."""
 
+KNOWN = 10_000
+"""How many values that were found are remembered for what follows."""
+# The first line of JSON that spans lines.
+_JSON_BEGINS = re.compile(rb"\s*(?:[{\[]\s*){1,4}\r?\n")
 # A line that ends so goes on: `"password":`, `token =`, `Phone:`
 _DANGLING = re.compile(r"[:=(>][ \t\"'(]*$")
 
@@ -56,15 +64,22 @@ def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
     """The input in passages. Bytes that are no UTF-8 come out as they went in."""
     held = bytearray()
     line, column = 1, 1
+    known: dict[str, str] = {}
+    limit = WHOLE if _is_file(stream) else 0
     read = getattr(stream, "read1", stream.read)
     while True:
         data = read(BLOCK)
         held += data
+        if data and len(held) <= limit:
+            continue
         if data and b"\n" not in data and len(held) <= LIMIT:
             continue  # a line that comes letter by letter is looked at once
+        if data and (line, column) == (1, 1) and limit == 0 and _JSON_BEGINS.match(held):
+            limit = WHOLE
+            continue
         cut = len(held) if not data else _cut(held)
         if cut:
-            passage = _passage(bytes(held[:cut]), redactor, line, column)
+            passage = _passage(bytes(held[:cut]), redactor, known, line, column)
             del held[:cut]
             yield passage
             line, column = passage.end()
@@ -72,9 +87,22 @@ def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
             return
 
 
-def _passage(data: bytes, redactor: Redactor, line: int, column: int) -> Passage:
+def _is_file(stream: BinaryIO) -> bool:
+    """Whether all of it is there already, and nobody waits for the first lines."""
+    try:
+        return stream.seekable()
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def _passage(data: bytes, redactor: Redactor, known: dict[str, str], line: int, column: int) -> Passage:
     text = data.decode("utf-8", "surrogateescape")
-    return Passage(text, redactor.redact(text), line, column)
+    redacted = redactor.redact(text, known)
+    for finding in redacted.findings:
+        value = text[finding.start : finding.end]
+        if len(known) < KNOWN and is_telling(value):
+            known.setdefault(value, finding.kind)
+    return Passage(text, redacted, line, column)
 
 
 def _cut(held: bytearray) -> int:

@@ -25,8 +25,11 @@ def as_rule(rule: UserRule, timeout_ms: float) -> Rule:
                 start, end = match.span(cut)
                 if end > start:
                     yield start, end, rule.name
-        except TimeoutError:
-            problem = f"rule '{rule.name}' took longer than {timeout_ms:g} ms; the text was not redacted"
+        except (TimeoutError, MemoryError) as error:
+            excess = (
+                f"longer than {timeout_ms:g} ms" if isinstance(error, TimeoutError) else "more memory than there is"
+            )
+            problem = f"rule '{rule.name}' took {excess}; the text was not redacted"
             raise PolicyError(problem, path="redact.rules") from None
 
     return Rule(frozenset([rule.name]), find)

@@ -31,12 +31,12 @@ Cut = tuple[int, int, str]
 class View:
     """The text as rules see it, and the way back to places in the original. `cuts` are in order and do not overlap."""
 
-    __slots__ = ("_long", "_long_at", "_out", "cuts", "longest", "lower", "numbers", "plain", "text", "whole")
+    __slots__ = ("_long", "_long_at", "_out", "_words", "cuts", "longest", "lower", "numbers", "plain", "text", "whole")
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = ()) -> None:
         self.plain, self.cuts = plain, cuts
         self._out = [(plain.in_text(start), plain.in_text(end), kind) for start, end, kind in cuts]
-        self._read(_without(plain.text, self._out) if cuts else plain.text)
+        self._read(without(plain.text, self._out) if cuts else plain.text)
         self.whole = self.lower
         """All of the text in small letters, for a word that may stand far away."""
 
@@ -51,6 +51,19 @@ class View:
         """Whether digits stand close together anywhere, as those of phones and cards do."""
         self._long = " ".join(["", *words])
         self._long_at: tuple[list[int], list[int]] | None = None
+        self._words: tuple[Sequence[str], list[int]] | None = None
+
+    def places_of(self, words: Sequence[str]) -> list[int]:
+        """Where in the text in small letters some words begin; remembered, as several rules ask for the same."""
+        if self._words is None or self._words[0] is not words:
+            self._words = words, sorted({at for word in words if word in self.lower for at in self._places(word)})
+        return self._words[1]
+
+    def _places(self, word: str) -> Iterator[int]:
+        at = self.lower.find(word)
+        while at >= 0:
+            yield at
+            at = self.lower.find(word, at + len(word))
 
     def tokens(self, token: re.Pattern[str]) -> Iterator[tuple[re.Match[str], int]]:
         """Every token among the long words, and how far from there it is in the text."""
@@ -65,7 +78,7 @@ class View:
     def places(self, hits: list[Cut]) -> list[Cut]:
         """The same parts of the text in places of the original."""
         if hits and self.cuts:
-            hits = _placed(hits, self._out)
+            hits = placed(hits, self._out)
         return self.plain.in_original(hits)
 
 
@@ -78,13 +91,13 @@ def marks(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _MARKS.finditer(text)] if "[secret:" in text or "[pii:" in text else []
 
 
-def _without(text: str, cuts: Sequence[Cut]) -> str:
+def without(text: str, cuts: Sequence[Cut]) -> str:
     """The text with a MARK for every cut."""
     starts, ends = [start for start, _, _ in cuts], [end for _, end, _ in cuts]
     return MARK.join([text[start:end] for start, end in zip([0, *ends], [*starts, len(text)], strict=True)])
 
 
-def _placed(hits: list[Cut], cuts: Sequence[Cut]) -> list[Cut]:
+def placed(hits: list[Cut], cuts: Sequence[Cut]) -> list[Cut]:
     """Where parts of a text with a MARK for every cut stand in the text itself."""
     gone = [0, *accumulate([end - start - 1 for start, end, _ in cuts])]
     at = [end - less for (_, end, _), less in zip(cuts, gone[1:], strict=True)]

@@ -1,4 +1,4 @@
-"""Something to try Scalepan on, English and Japanese, some of it bad on purpose: traces, golden cases, outputs, claims."""
+"""Samples to try Scalepan on, English and Japanese, some bad on purpose: traces, golden cases, outputs, claims."""
 
 from pathlib import Path
 
@@ -8,6 +8,10 @@ TRACES = Path(__file__).with_name("traces.jsonl")
 CASES = Path(__file__).with_name("cases.yaml")
 OUTPUTS = Path(__file__).with_name("outputs.jsonl")
 CLAIMS = Path(__file__).with_name("claims.jsonl")
+FACTORS = Path(__file__).with_name("factors.jsonl")
+POLICY = Path(__file__).with_name("scalepan.yaml")
+PROJECT = (TRACES, CASES, OUTPUTS, FACTORS, CLAIMS, POLICY, Path(__file__).with_name("README.md"))
+"""What `scalepan init` writes."""
 
 
 def sample_trace() -> ReasoningTrace:

@@ -91,6 +91,10 @@ class Judged(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     passed: bool
     weighted_average: float | None
     scores: dict[str, Any]
+    diagnosis: (
+        Annotated[dict[str, Any], Meta(description="What broke, where it did not pass: by key, causes with evidence.")]
+        | None
+    ) = None
     breakdown: dict[str, Any] | None = None
 
 
@@ -104,6 +108,17 @@ class Confidence(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     breakdown: dict[str, Any] | None = None
 
 
+class Waiting(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that waits."""
+
+    decision_id: str
+    question: str
+    level: str
+    confidence: float | None
+    asked_by: str | None
+    asked_at: str
+
+
 class Decision(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """Whether the action may be done. Without `allowed` true it may not."""
 
@@ -114,8 +129,15 @@ class Decision(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     confidence: float | None
     why: str
     decided_by: str | None = None
+    call: Annotated[str, Meta(description="The action with its arguments, without secrets.")] | None = None
     question: Annotated[str, Meta(description="To put to a person, where none could be asked from here.")] | None = None
     how_to_answer: str | None = None
+
+
+class Decisions(Envelope, frozen=True, kw_only=True):
+    """The questions that wait for a person, newest first."""
+
+    decisions: list[Waiting]
 
 
 Found = Literal["equal", "changed", "unknown"]
@@ -133,7 +155,9 @@ class Number(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     why: Annotated[str, Meta(description="Why it cannot be made again.")] | None = None
     about: Annotated[str, Meta(description="The decision, claim, trace or case that it is about.")] | None = None
     kept_at: str
-    made_under: Annotated[str, Meta(description="The version of the policy section that it was made under.")] | None = None
+    made_under: Annotated[str, Meta(description="The version of the policy section that it was made under.")] | None = (
+        None
+    )
     breakdown: str | None = None
 
 

@@ -3,8 +3,6 @@
 It stands here and not in `cli`, because neither of the two may import the other; `cli` finds it by its name.
 """
 
-import logging
-import sys
 from pathlib import Path
 
 import click
@@ -61,9 +59,10 @@ def mcp(
         raise MissingExtraError("an MCP server", "mcp") from None
     from scalepan.policy import load_policy
     from scalepan.serve.desk import Desk, Settings
+    from scalepan.serve.log import log_to_stderr
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="scalepan mcp: %(message)s")
-    load_policy(policy_file)  # a policy that does not fit is better told now than to the first caller
+    # A policy that does not fit is better told now than to the first caller.
+    log_to_stderr("mcp", load_policy(policy_file))
     desk = Desk(Settings(store_file, tenant, project, session, policy_file, metadata_only))
     _tell(f"serving {desk.store.path}, tenant {tenant}, project {project}")
     serve(desk, dotted=tool_names == NAMES[1])

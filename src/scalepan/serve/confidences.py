@@ -26,7 +26,9 @@ def score_all(
     return [_one(desk, request, caller) for request, caller in zip(asked, callers, strict=True)]
 
 
-def _on_arrays(desk: "Desk", asked: Sequence[requests.Confidence], callers: Sequence[Caller]) -> list[answers.Confidence]:
+def _on_arrays(
+    desk: "Desk", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
+) -> list[answers.Confidence]:
     from scalepan.confidence import ConfidenceCalculator, confidence_batch
     from scalepan.score import Score
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from scalepan.errors import InputError
-from scalepan.evals import Case, Evaluator, Output
+from scalepan.errors import BoundaryError, InputError
+from scalepan.evals import Case, Evaluator, Output, diagnose
+from scalepan.evals.load import case_faults
+from scalepan.inforce import as_sent
+from scalepan.names import check_id, check_label
 from scalepan.policy import Policy, load_policy
-from scalepan.policy.boundary import BoundaryClass
+from scalepan.policy.boundary import CLASSES, BoundaryClass
 from scalepan.serve import answers, requests
 from scalepan.serve.envelope import Caller
 from scalepan.serve.fence import Fence, clean, one_line
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from scalepan.trace import TraceValuer
 
 RECENT_EVENTS = 50
+OF_CLAIMS = ("ingest", "search", "activate", "search_fallback", "critic")
 POLICY_SECONDS = 1.0
 """How late a change of the policy may be seen: looking costs more than most answers."""
 
@@ -50,6 +54,12 @@ class Settings(msgspec.Struct, frozen=True):
     metadata_only: bool = False
     classes: tuple[BoundaryClass, ...] | None = None
     """The boundary classes that may be reached at most; None: what policy opens."""
+
+    def __post_init__(self) -> None:
+        # Every door comes by here: options, headers, tokens.
+        for name in ("tenant", "project", "session"):
+            if (given := getattr(self, name)) is not None:
+                check_label(given, name)
 
 
 class Desk:
@@ -109,7 +119,9 @@ class Desk:
     def add(self, request: requests.Add, asked: Caller) -> answers.Added:
         """Remember one thing."""
         claim = _plain(request, without="source note")
-        claim["provenance"] = {name: value for name, value in (("source", request.source), ("note", request.note)) if value}
+        claim["provenance"] = {
+            name: value for name, value in (("source", request.source), ("note", request.note)) if value
+        }
         (added,) = self._memory(asked).add_many([claim])
         return answers.Added(**msgspec.structs.asdict(added), **self._envelope(asked, "retrieval"))
 
@@ -131,7 +143,8 @@ class Desk:
         if self.settings.metadata_only:
             del said["content_hash"]  # it would tell whoever guesses the text that the guess is right
         said = {name: value for name, value in said.items() if value is not None}
-        return said | {"fence": fence.code, "notice": fence.notice, **self._envelope(asked, "retrieval")}
+        shown: dict[str, Any] = _safe(said)
+        return shown | {"fence": fence.code, "notice": fence.notice, **self._envelope(asked, "retrieval")}
 
     # The other three questions
 
@@ -156,9 +169,11 @@ class Desk:
         """Whether an output is right."""
         case = _converted(request.case, Case, "case")
         output = _converted(request.output, Output, "output")
-        _check_scorers(case)
         policy = self.policy()
+        for fault in case_faults(case, policy.evals):
+            raise InputError(fault.message, path=f"case.{fault.path}")
         result = Evaluator(request.preset, policy).evaluate(case, output)
+        diagnosis = None if result.passed else diagnose(case, output, result, policy.evals).to_dict()
         scores = msgspec.to_builtins(result.to_dict()["scores"], enc_hook=str)
         if not request.breakdown:
             scores = {name: {k: v for k, v in one.items() if k != "details"} for name, one in scores.items()}
@@ -167,6 +182,7 @@ class Desk:
             passed=result.passed,
             weighted_average=result.weighted_average,
             scores=_safe(scores),
+            diagnosis=_safe(diagnosis),
             breakdown=_safe(result.score.to_dict()) if request.breakdown else None,
             **_ids(asked, policy.version("evals")),
         )
@@ -191,16 +207,18 @@ class Desk:
         """Decide, where nobody can be asked from here: what needs a person waits in the store."""
         if request.decision is not None and request.action is None and request.factors is None:
             return self.decided(request.decision, asked)
-        return self.decided(self.open_decision(request).id, asked)
+        return self.decided(self.open_decision(request, asked).id, asked)
 
-    def open_decision(self, request: requests.Decide) -> "Opened":
+    def open_decision(self, request: requests.Decide, asked: Caller) -> "Opened":
         """Decide about an action: at once, or as a question in the store for a person."""
         from scalepan.confidence import Gate
 
         if request.action is None or request.factors is None or request.decision is not None:
             raise InputError("give 'action' and 'factors', or 'decision' alone", path="action")
-        gate = Gate(self.policy(), store=self.store, tenant=self.settings.tenant)
-        return gate.open(_factors(request.factors), clean(request.action))
+        settings = self.settings
+        actor = asked.identity or (f"MCP client {asked.client}" if asked.client else "a client without a token")
+        gate = Gate(self.policy(), store=self.store, tenant=settings.tenant, project=settings.project, actor=actor)
+        return gate.open(_factors(request.factors), clean(request.action), request.args or None)
 
     def question(self, id_: str) -> str | None:
         """What to ask a person about a decision; None where it does not wait any more."""
@@ -211,17 +229,65 @@ class Desk:
         return question_text(found) if found.state == PENDING else None
 
     def answer(self, id_: str, said: Said, asked: Caller) -> None:
-        """Keep what a person said to a question."""
+        """Keep what a person said to a question in a form of the client that asked."""
+        from scalepan.confidence.operations import AnswerQuestion
         from scalepan.serve.question import close
 
-        actor = f"a person at {asked.client or 'an MCP client'}"
-        close(self.store, self.settings.tenant, id_, actor=actor, **said._asdict())
+        who = f"a person at {asked.client or 'an MCP client'}"
+        redact = as_sent(self.policy())
+        close(
+            self.store,
+            AnswerQuestion(id_, said.approve, self.settings.tenant, who, said.why, said.expire, redact=redact),
+        )
+
+    def answer_decision(
+        self, id_: str, request: requests.Answer, asked: Caller, project: str | None
+    ) -> answers.Decision:
+        """Answer a question by its id, with a token that may. Not one that it asked itself; `project` narrows it."""
+        from scalepan.confidence.operations import AnswerQuestion
+
+        _check_may_answer(asked)
+        self.store.call(
+            "confidence.answer",
+            AnswerQuestion(
+                check_id(id_),
+                request.approve,
+                self.settings.tenant,
+                request.actor,
+                request.why,
+                identity=asked.identity,
+                project=project,
+                redact=as_sent(self.policy()),
+            ),
+        )
+        return self.decided(id_, asked)
+
+    def waiting(self, asked: Caller, project: str | None) -> list[answers.Waiting]:
+        """The questions that a token that may answer can answer."""
+        from scalepan.confidence.operations import AskDecisions
+        from scalepan.serve.question import question_text
+
+        _check_may_answer(asked)
+        wanted = AskDecisions(self.settings.tenant, project=project)
+        return [
+            answers.Waiting(
+                decision_id=found.id,
+                question=question_text(found),
+                level=found.level,
+                confidence=found.confidence,
+                asked_by=one_line(found.asked_by) if found.asked_by else None,
+                asked_at=found.at,
+            )
+            for found in self.store.call("confidence.decisions", wanted).decisions
+        ]
 
     def decided(self, id_: str, asked: Caller) -> answers.Decision:
         """A decision as it stands."""
-        from scalepan.serve.question import as_answer, look_up
+        from scalepan.serve.question import as_answer, how_to_answer, look_up
 
-        return as_answer(look_up(self.store, self.settings.tenant, id_), **self._envelope(asked, "confidence"))
+        found = look_up(self.store, self.settings.tenant, check_id(id_))
+        how = how_to_answer(found.id, self.store, self.settings.tenant, remote=asked.identity is not None)
+        return as_answer(found, how, **self._envelope(asked, "confidence"))
 
     def explain(self, request: requests.Explain, asked: Caller) -> answers.Explained:
         """A number that was kept, made again."""
@@ -236,26 +302,33 @@ class Desk:
     def policy_page(self) -> dict[str, Any]:
         """Every constant in force, by section, with the section's version."""
         policy = self.policy()
-        sections: dict[str, Any] = msgspec.to_builtins(policy)
+        sections: dict[str, Any] = _safe(msgspec.to_builtins(policy))
         return {name: {**section, "version": policy.version(name)} for name, section in sections.items()}
 
     def events(self) -> list[dict[str, Any]]:
-        """What happened last in this tenant: numbers and ids, no text and no claims of other projects."""
+        """What happened last in this tenant: numbers and ids, no text and no claims of other projects.
+
+        A token that does not open every class is not told what others did with claims: their number is a hint too.
+        """
         tenant = self.settings.tenant.replace("'", "''")
+        limited = self.settings.classes is not None and set(self.settings.classes) < set(CLASSES)
+        topics = f"AND topic NOT IN ({', '.join(map(repr, OF_CLAIMS))}) " if limited else ""
         rows = self.store.sql(
             "SELECT id, ts, topic, payload, request_id, trace_id FROM events "  # noqa: S608 - quotes are doubled
-            f"WHERE tenant = '{tenant}' ORDER BY ts DESC, rowid DESC LIMIT {RECENT_EVENTS}"
+            f"WHERE tenant = '{tenant}' {topics}ORDER BY ts DESC, rowid DESC LIMIT {RECENT_EVENTS}"
         )
         names = ("id", "at", "topic", "payload", "request_id", "trace_id")
         events = [dict(zip(names, row, strict=True)) for row in rows]
-        return [{**event, "payload": _scalars(msgspec.json.decode(event["payload"]))} for event in events]
+        return [_safe({**event, "payload": _scalars(msgspec.json.decode(event["payload"]))}) for event in events]
 
     @cached_property
     def _memory_for_all(self) -> "Memory":
         from scalepan.memory import Memory
 
         s = self.settings
-        return Memory(self.store, tenant=s.tenant, project=s.project, session=s.session, policy=s.policy, classes=s.classes)
+        return Memory(
+            self.store, tenant=s.tenant, project=s.project, session=s.session, policy=s.policy, classes=s.classes
+        )
 
     def _memory(self, asked: Caller) -> "Memory":
         """The memory, as this request's caller."""
@@ -284,10 +357,12 @@ class Desk:
         claims = []
         for one in found:
             plain = one.to_dict(features=request.breakdown)
-            claims.append(answers.Recalled(**plain | self._shown(one.claim, fence)))
+            claims.append(answers.Recalled(**_safe(plain | self._shown(one.claim, fence))))
         more: dict[str, Any] = {}
         if request.breakdown:
-            rejected = [answers.Rejected(one.id, one.score_final, one.reason) for one in found.rejected]
+            rejected = [
+                answers.Rejected(one_line(one.id), one.score_final, clean(one.reason)) for one in found.rejected
+            ]
             more = {"alpha": found.alpha, "why_alpha": found.why_alpha, "rejected": rejected}
         return answers.Recall(
             claims=claims,
@@ -305,7 +380,8 @@ class Desk:
     def _shown(self, claim: "Claim", fence: Fence) -> dict[str, Any]:
         """What people wrote in a claim, as it may go out."""
         if self.settings.metadata_only:
-            return {"text": None, "provenance": {"at": claim.provenance.at}, "entities": []}
+            at = one_line(claim.provenance.at) if claim.provenance.at else None
+            return {"text": None, "provenance": {"at": at}, "entities": []}
         provenance = claim.provenance
         origin = {
             "at": one_line(provenance.at) if provenance.at else None,
@@ -318,6 +394,11 @@ class Desk:
             "provenance": {name: value for name, value in origin.items() if value is not None},
             "entities": [{"name": one_line(entity.name), "type": entity.type} for entity in claim.entities],
         }
+
+
+def _check_may_answer(asked: Caller) -> None:
+    if not asked.may_answer:
+        raise BoundaryError("answering needs a token that may: scalepan serve token create --may-answer")
 
 
 def _ids(asked: Caller, version: str) -> dict[str, Any]:
@@ -350,13 +431,6 @@ def _converted(data: Mapping[str, Any], type_: type[Any], name: str) -> Any:
         path = f"{name}.{faults[0].path}" if faults[0].path else name
         raise InputError(faults[0].message, path=path, more=[f"{name}.{fault}" for fault in faults[1:]])
     return msgspec.convert(data, type_)
-
-
-def _check_scorers(case: Case) -> None:
-    """Through a door come names of scorers, never of code: `subprocess:Popen` would load and run it."""
-    for place, spec in enumerate(case.scorers or []):
-        if ":" in str(spec.get("type", "")):
-            raise InputError("a scorer of one's own cannot be named from here", path=f"case.scorers[{place}].type")
 
 
 def _safe(value: Any) -> Any:

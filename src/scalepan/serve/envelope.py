@@ -8,7 +8,8 @@ from uuid import uuid4
 
 import msgspec
 
-from scalepan.errors import MissingExtraError, ScalepanError
+from scalepan.errors import InputError, MissingExtraError, ScalepanError
+from scalepan.names import check_trace_id
 from scalepan.serve.fence import clean
 
 CODES = (
@@ -16,7 +17,6 @@ CODES = (
     "INTERNAL",
 )
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-_TRACE_ID = re.compile(r"[\w.:-]{1,100}", re.ASCII)
 _FOLDERS = re.compile(r"(?<![\w.:/])~?/(?:[^/\s:'\"]+/)*(?=\S)")
 log = logging.getLogger("scalepan.serve")
 
@@ -27,6 +27,10 @@ class Caller(msgspec.Struct, frozen=True):
     request_id: str
     trace_id: str
     client: str | None = None
+    identity: str | None = None
+    """By what the door knows who asks: a token. It is what a question is asked by, and cannot be answered by."""
+    may_answer: bool | None = None
+    """Whether the token may answer questions; None where there is no token, and the client is this user's own."""
 
 
 def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> Caller:
@@ -37,9 +41,15 @@ def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> 
     """
     said = meta or {}
     found = _TRACEPARENT.fullmatch(str(said.get("traceparent", "")))
-    named = _TRACE_ID.fullmatch(str(said.get("trace_id", "")))
-    trace_id = found[1] if found else named[0] if named else uuid4().hex
+    trace_id = found[1] if found else _trace_id(said.get("trace_id")) or uuid4().hex
     return Caller(uuid4().hex, trace_id, client)
+
+
+def _trace_id(given: object) -> str | None:
+    try:
+        return check_trace_id(given) if isinstance(given, str) else None
+    except InputError:
+        return None
 
 
 class Envelope(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,6 +49,11 @@ class Door:
         """Whose request it is: over stdio there is one client, and one desk."""
         return self._desk
 
+    def caller(self, ctx: Context) -> Caller:
+        """The ids of a request, and the program that it comes from, by its own name."""
+        known = ctx.session.client_params
+        return caller(ctx.meta, one_line(known.client_info.name) if known is not None else None)
+
     async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
         """Work in a thread, at most so long. What is late is left alone: it may still write what it has begun."""
         try:
@@ -114,7 +119,7 @@ class Door:
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Do it. Whatever goes wrong is an envelope with a code, which the model can read."""
-        asked = _caller(ctx)
+        asked = self.caller(ctx)
         try:
             found = tool(params.name)
             arguments = params.arguments or {}
@@ -134,18 +139,23 @@ class Door:
     async def _decide(
         self, ctx: Context, params: types.CallToolRequestParams, request: requests.Decide, asked: Caller
     ) -> Any:
-        """Decide; where a person must, ask through the client if it can, else give the question back."""
+        """Decide; where a person must, ask through the client if it can, else give the question back.
+
+        A form comes back by the token that asked. So a token that may not answer is shown none.
+        """
         desk = self.desk(ctx)
+        may_be_asked = asked.may_answer is not False
         do = partial(self.within, OTHER_SECONDS, "decide")
         if request.decision is not None and request.action is None and request.factors is None:
             return await do(partial(desk.decided, request.decision, asked))
         id_ = person.decision_of(params)
         if id_ is not None:
-            said = person.brought_back(params)
+            said = person.brought_back(params) if may_be_asked else None
         else:
-            opened = await do(partial(desk.open_decision, request))
+            opened = await do(partial(desk.open_decision, request, asked))
             id_, said = opened.id, None
-            question = await do(partial(desk.question, id_)) if opened.waits and person.can_be_asked(ctx) else None
+            can_ask = opened.waits and may_be_asked and person.can_be_asked(ctx)
+            question = await do(partial(desk.question, id_)) if can_ask else None
             if question is not None and person.is_asked_by_answer(ctx):
                 return person.input_required(question, id_)
             if question is not None:
@@ -158,7 +168,9 @@ class Door:
         """What can be read without knowing an id."""
         return types.ListResourcesResult(
             resources=[
-                types.Resource(uri=POLICY, name="policy", description="Every constant in force, by section.", mime_type=JSON),
+                types.Resource(
+                    uri=POLICY, name="policy", description="Every constant in force, by section.", mime_type=JSON
+                ),
                 types.Resource(uri=EVENTS, name="events", description="What happened last here.", mime_type=JSON),
             ]
         )
@@ -172,7 +184,7 @@ class Door:
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """The policy, recent events, or a claim."""
-        asked = _caller(ctx)
+        asked = self.caller(ctx)
         uri = str(params.uri)
         try:
             data = await self.within(SEARCH_SECONDS, "reading", partial(_read, self.desk(ctx), uri, asked))
@@ -200,7 +212,7 @@ class Door:
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """A prompt with what it needs already in it."""
-        asked = _caller(ctx)
+        asked = self.caller(ctx)
         try:
             one = prompts.prompt(params.name, params.arguments or {})
             text = await self.within(
@@ -220,11 +232,6 @@ def _read(desk: Desk, uri: str, asked: Caller) -> Any:
     if uri.startswith(CLAIM):
         return desk.claim(uri.removeprefix(CLAIM), asked)
     raise NotFoundError(f"nothing to read at '{one_line(uri)}'; there are {POLICY}, {EVENTS} and {CLAIM}{{id}}")
-
-
-def _caller(ctx: Context) -> Caller:
-    known = ctx.session.client_params
-    return caller(ctx.meta, one_line(known.client_info.name) if known is not None else None)
 
 
 def _checked_and_run(

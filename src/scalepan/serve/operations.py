@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.errors import ConflictError, NotFoundError
+from scalepan.errors import ConflictError, NotFoundError, shorten
+from scalepan.inforce import redacted, redactor_for
+from scalepan.names import Label
 from scalepan.policy.boundary import BoundaryClass
-from scalepan.redact import Redactor
 from scalepan.store.operations import insert_rows, reads, utc_now, writes
 from scalepan.store.tables import AddEvent, Nothing, add_event
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 TOPIC = "token"
+LONGEST_NOTE = 1_000
 TOKEN_COLUMNS = {
     "id": "VARCHAR",
     "ts": "TIMESTAMP",
@@ -24,8 +26,12 @@ TOKEN_COLUMNS = {
     "classes": "JSON",
     "note": "VARCHAR",
     "expires_at": "TIMESTAMP",
+    "may_answer": "BOOLEAN",
 }
-_SELECT = "SELECT id, hash, tenant, project, classes::TEXT, note, epoch(ts), epoch(expires_at), epoch(revoked_at) FROM tokens"
+_SELECT = (
+    "SELECT id, hash, tenant, project, classes::TEXT, note, epoch(ts), epoch(expires_at), "
+    "epoch(revoked_at), may_answer FROM tokens"
+)
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -41,6 +47,8 @@ class Token(msgspec.Struct, frozen=True):
     created_at: float
     expires_at: float | None = None
     revoked_at: float | None = None
+    may_answer: bool | None = None
+    """Whether it may answer the gate's questions, though never its own."""
 
     def usable(self, now: float) -> bool:
         """Whether it opens anything now."""
@@ -52,11 +60,14 @@ class KeepToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     hash: str
-    tenant: str
-    project: str | None
+    tenant: Label
+    project: Label | None
     classes: tuple[BoundaryClass, ...]
     note: str | None = None
     expires_at: float | None = None
+    may_answer: bool = False
+    redact: bytes = b""
+    """How the caller's policy redacts; see `scalepan.inforce`."""
 
 
 class RevokeToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,8 +89,9 @@ def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
     rows: list[dict[str, Any]] = []
     for request in requests:
         row = msgspec.structs.asdict(request)
+        redactor = redactor_for(here, row.pop("redact"), request.tenant, request.project)
         row["ts"] = now
-        row["note"] = Redactor().redact(request.note).text if request.note else None
+        row["note"] = shorten(redacted(request.note, redactor), LONGEST_NOTE) if request.note else None
         row["classes"] = msgspec.json.encode(request.classes).decode()
         row["expires_at"] = _timestamp(request.expires_at)
         rows.append(row)

@@ -19,7 +19,9 @@ _OPTIONS = (
     store_option,
     click.option("--tenant", default=DEFAULT, envvar="SCALEPAN_TENANT", show_default=True, help="Whose memory."),
     click.option("--project", default=DEFAULT, envvar="SCALEPAN_PROJECT", show_default=True, help="Which project."),
-    click.option("--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."),
+    click.option(
+        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."
+    ),
     click.option(
         "--policy",
         "policy_file",

@@ -7,6 +7,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import is_version_at_least
 
+from scalepan.check import resolved
 from scalepan.serve.desk import Said
 from scalepan.serve.fence import clean
 
@@ -24,6 +25,9 @@ FORM: types.ElicitRequestedSchema = {
 
 class _State(msgspec.Struct, forbid_unknown_fields=True):
     decision: str
+
+
+resolved(_State)
 
 
 def can_be_asked(ctx: ServerRequestContext) -> bool:

@@ -1,6 +1,6 @@
 """What can be asked: one struct a tool. Their fields are the input schemas, with a word on each for the model.
 
-Kinds, signals and factors stand here once more, because the packages that have them load arrays and a database, and a
+Signals and factors stand here once more, because the packages that have them load arrays and a database, and a
 door must open before that. `tests/serve/test_requests.py` holds them equal.
 """
 
@@ -10,13 +10,14 @@ import msgspec
 from msgspec import Meta
 
 from scalepan.check import in_order
+from scalepan.names import Id, Label
 from scalepan.policy.boundary import BoundaryClass, Scope
+from scalepan.policy.retrieval import Kind
 
-Kind = Literal["fact", "preference", "task", "policy_hint"]
 Signal = Literal["helpful", "harmful", "outdated", "duplicate"]
 EntityType = Literal["Actor", "Artifact", "Event", "Concept"]
 
-Id = Annotated[str, Meta(min_length=1, max_length=200)]
+ArgumentName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 Text = Annotated[str, Meta(min_length=1, max_length=1_000_000)]
 
 
@@ -32,7 +33,9 @@ class Recall(_Request, frozen=True, kw_only=True):
     """How many claims at most; by default the policy's k_final."""
     scopes: list[Scope] | None = None
     kinds: list[Kind] | None = None
-    max_tokens: Annotated[int, Meta(ge=1, description="Stop before the texts have more tokens than this.")] | None = None
+    max_tokens: Annotated[int, Meta(ge=1, description="Stop before the texts have more tokens than this.")] | None = (
+        None
+    )
     alpha: Annotated[float, Meta(ge=0, le=1, description="0: words only; 1: meaning only.")] | None = None
     breakdown: Annotated[bool, Meta(description="Also return how each score came about.")] = False
 
@@ -40,7 +43,7 @@ class Recall(_Request, frozen=True, kw_only=True):
 class Entity(_Request, frozen=True, kw_only=True):
     """What a claim is about."""
 
-    name: Id
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
     type: Annotated[EntityType, in_order(EntityType)] = "Concept"
 
 
@@ -48,8 +51,10 @@ class Add(_Request, frozen=True, kw_only=True):
     """Something to remember."""
 
     text: Annotated[Text, Meta(description="One statement that makes sense on its own.")]
-    kind: Annotated[Kind, in_order(Kind)] = "fact"
-    scope: Annotated[Scope, in_order(Scope), Meta(description="session needs a server that was given --session.")] = "project"
+    kind: Annotated[Kind, Meta(description="fact, preference, task, policy_hint, or a word of your own.")] = "fact"
+    scope: Annotated[Scope, in_order(Scope), Meta(description="session needs a server that was given --session.")] = (
+        "project"
+    )
     boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] = "internal"
     entities: list[Entity] = []
     confidence: Annotated[float, Meta(ge=0, le=1, description="How certain it is.")] = 0.5
@@ -144,8 +149,22 @@ class Decide(_Request, frozen=True, kw_only=True):
     """An action to decide about, or a decision to look at."""
 
     action: Annotated[str, Meta(min_length=1, max_length=2000, description="What you want to do.")] | None = None
+    args: Annotated[
+        dict[ArgumentName, Any],
+        Meta(max_length=20, description="The arguments of the action by name; rules and the person see them."),
+    ] = {}
     factors: Annotated[Factors | None, NOT_EMPTY] = None
-    decision: Annotated[Id, Meta(description="Instead of both: an earlier decision_id, to see the answer.")] | None = None
+    decision: Annotated[Id, Meta(description="Instead of both: an earlier decision_id, to see the answer.")] | None = (
+        None
+    )
+
+
+class Answer(_Request, frozen=True, kw_only=True):
+    """What a person says to a question that waits."""
+
+    approve: bool
+    why: Annotated[str, Meta(max_length=2000, description="Kept with the decision.")] | None = None
+    actor: Annotated[Label, Meta(description="The person who decides; kept beside the token.")] | None = None
 
 
 class Explain(_Request, frozen=True, kw_only=True):
@@ -154,7 +173,8 @@ class Explain(_Request, frozen=True, kw_only=True):
     id: Annotated[
         Id,
         Meta(
-            description="Of a number (scr_…), a decision (dec_…), an active context (ac_…), a claim (clm_…) or a vote (fb_…)."
+            description="Of a number (scr_…), a decision (dec_…), an active context (ac_…), a claim (clm_…) or a vote "
+            "(fb_…)."
         ),
     ]
     breakdown: Annotated[bool, Meta(description="Also return how each number came about.")] = False

@@ -1,8 +1,6 @@
 """scalepan serve: the HTTP API and MCP over HTTP, and the tokens that open them."""
 
-import logging
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +26,9 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
 
 
 @click.group(invoke_without_command=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on. Any but loopback needs a token.")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on. Any but loopback needs a token."
+)
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0 takes a free one.")
 @door_options
 @click.option("--allow-host", "hosts", multiple=True, help="A further name in the Host header; may be repeated.")
@@ -113,11 +113,12 @@ def serve(
     from scalepan.serve.desk import Settings
     from scalepan.serve.http.desks import Desks
     from scalepan.serve.http.hosts import Hosts
+    from scalepan.serve.log import log_to_stderr
     from scalepan.store import Store
     from scalepan.store.tables import Nothing
 
-    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="scalepan serve: %(message)s")
-    load_policy(policy_file)  # a policy that does not fit is better told now than to the first caller
+    # A policy that does not fit is better told now than to the first caller.
+    log_to_stderr("serve", load_policy(policy_file))
     limits = Limits(max_body, body_seconds, rate, at_once, stop_seconds)
     settings = Settings(store_file, tenant, project, session, policy_file, metadata_only)
     with Store(store_file) as store, run.listen(host, port) as listener:
@@ -175,9 +176,12 @@ def token() -> None:
 @token.command()
 @click.option("--tenant", default=DEFAULT, envvar="SCALEPAN_TENANT", show_default=True, help="Whose memory it opens.")
 @click.option("--project", help="The one project that it opens. Default: every project of the tenant.")
-@click.option("--classes", default=",".join(CLASSES), show_default=True, help="What it opens at most; policy may open less.")
+@click.option(
+    "--classes", default=",".join(CLASSES), show_default=True, help="What it opens at most; policy may open less."
+)
 @click.option("--expires", help="When it ends by itself: 30m, 12h, 90d. Default: never.")
 @click.option("--note", help="What it is for.")
+@click.option("--may-answer", is_flag=True, help="It may answer the gate's questions, but for those that it asked.")
 @store_option
 @json_option
 def create(
@@ -186,6 +190,7 @@ def create(
     classes: str,
     expires: str | None,
     note: str | None,
+    may_answer: bool,
     store_file: Path | None,
     as_json: bool,
 ) -> None:
@@ -195,13 +200,22 @@ def create(
     Examples:
       scalepan serve token create --note "my laptop"
       scalepan serve token create --tenant acme --project billing --classes public --expires 12h
+      scalepan serve token create --note "the approvals page" --may-answer
     """
     from scalepan.serve import tokens
     from scalepan.store import Store
 
     named: list[BoundaryClass] = [name.strip() for name in classes.split(",")]  # type: ignore[misc]
     with Store(store_file) as store:
-        made = tokens.create(store, tenant=tenant, project=project, classes=named, seconds=_seconds(expires), note=note)
+        made = tokens.create(
+            store,
+            tenant=tenant,
+            project=project,
+            classes=named,
+            seconds=_seconds(expires),
+            note=note,
+            may_answer=may_answer,
+        )
     if as_json:
         click.echo(msgspec.json.encode({"token": made.value, **tokens.as_shown(made.token)}))
     else:
@@ -272,7 +286,8 @@ def _seconds(text: str | None) -> float | None:
 
 def _for(token: "Token") -> str:
     where = f"project {token.project}" if token.project is not None else "any project"
-    return printable(f"tenant {token.tenant}, {where}, classes {', '.join(token.classes)}")
+    answers = ", may answer" if token.may_answer else ""
+    return printable(f"tenant {token.tenant}, {where}, classes {', '.join(token.classes)}{answers}")
 
 
 def _tell(message: str) -> None:

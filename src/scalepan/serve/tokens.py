@@ -16,6 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from scalepan.errors import InputError
+from scalepan.inforce import as_sent
+from scalepan.names import check_label
+from scalepan.policy import Policy
 from scalepan.policy.boundary import CLASSES, BoundaryClass
 from scalepan.serve.operations import KeepToken, RevokeToken, Token, Tokens
 from scalepan.store import Store
@@ -43,18 +46,26 @@ def create(
     classes: Sequence[BoundaryClass] = CLASSES,
     seconds: float | None = None,
     note: str | None = None,
+    may_answer: bool = False,
+    policy: Policy | None = None,
 ) -> Made:
-    """Make a token and keep its hash."""
+    """Make a token and keep its hash. `may_answer`: the gate's questions, never those that it asked itself.
+
+    `policy` says how the note is redacted; by default the one in force.
+    """
     id_, secret = secrets.token_hex(ID_LENGTH // 2), secrets.token_urlsafe(32)
     unknown = [name for name in classes if name not in CLASSES]
     if unknown or not classes:
         raise InputError(f"classes are {', '.join(CLASSES)}; at least one is needed", path="classes")
     for path, name in (("tenant", tenant), ("project", project)):
-        if name == "":
-            raise InputError("is empty", path=path)
+        if name is not None:
+            check_label(name, path)
     kept = tuple(name for name in CLASSES if name in classes)
     expires_at = None if seconds is None else time() + seconds
-    made: Token = store.call("serve.keep_token", KeepToken(id_, _hash(secret), tenant, project, kept, note, expires_at))
+    request = KeepToken(
+        *(id_, _hash(secret), tenant, project, kept, note, expires_at, may_answer), redact=as_sent(policy)
+    )
+    made: Token = store.call("serve.keep_token", request)
     return Made(f"scalepan_{id_}_{secret}", made)
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from scalepan.check import json_schema, problems
+from scalepan.check import json_schema, problems, resolved
 from scalepan.errors import InputError, NotFoundError, did_you_mean, shorten
 from scalepan.serve import answers, confidences, requests
 from scalepan.serve.desk import Desk
@@ -155,8 +155,9 @@ TOOLS = (
         "May this be done?",
         "Before an action that matters: go on, or ask? A person is asked where confidence is low. Do the action only "
         "if the answer has allowed = true; otherwise put its question to the person.\n"
-        'Example: {"action": "refund order 17", "factors": {"search_result_count": 1, "search_max_score": 0.5, '
-        '"source_count": 1}}\nTo see what came of an earlier question: {"decision": "dec_1f…"}',
+        'Example: {"action": "refund", "args": {"order": 17, "amount": 250}, "factors": {"search_result_count": 1, '
+        '"search_max_score": 0.5, "source_count": 1}}\n'
+        'To see what came of an earlier question: {"decision": "dec_1f…"}',
         requests.Decide,
         answers.Decision,
         None,
@@ -174,6 +175,7 @@ TOOLS = (
         idempotent=True,
     ),
 )
+resolved(*(tool.request for tool in TOOLS))
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
@@ -191,13 +193,18 @@ def tool(name: str) -> Tool:
 
 def checked(tool: Tool, arguments: object) -> Any:
     """The arguments as the tool's request; InputError names every field that does not fit."""
-    faults = problems(arguments, tool.request)
+    return as_request(arguments, tool.request)
+
+
+def as_request(arguments: object, type_: type[Any]) -> Any:
+    """Plain data as a request."""
+    faults = problems(arguments, type_)
     if faults:
         error = InputError(faults[0].message, path=faults[0].path, more=[str(fault) for fault in faults[1:]])
         error.noun = "request"
         raise error
     try:
-        return msgspec.convert(arguments, tool.request)
+        return msgspec.convert(arguments, type_)
     except msgspec.ValidationError as error:  # what the walker does not look at, such as the length of a text
         raise InputError(str(error)) from None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from scalepan.check import resolved
 from scalepan.errors import StoreError, did_you_mean
 from scalepan.store.schema import duckdb
 
@@ -37,6 +38,7 @@ def reads(name: str, request: type[Any], response: type[Any]) -> Callable[[Any],
     """Register a function of (here, request) that changes nothing itself; `here.write` asks the writer to."""
 
     def register(run: Callable[["Here", Any], Any]) -> Any:
+        resolved(request, response)
         _operations[name] = Operation(name, request, response, run, writes=False)
         return run
 
@@ -47,6 +49,7 @@ def writes(name: str, request: type[Any], response: type[Any], *, alone: bool = 
     """Register a function of (here, requests) that gives a response for each, all in one transaction."""
 
     def register(run: Callable[["Here", Sequence[Any]], Sequence[Any]]) -> Any:
+        resolved(request, response)
         _operations[name] = Operation(name, request, response, run, writes=True, alone=alone)
         return run
 

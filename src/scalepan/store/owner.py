@@ -14,11 +14,13 @@ from uuid import uuid4
 import msgspec
 
 from scalepan.errors import ScalepanError, StoreError
+from scalepan.store.generation import Note, checkpoint
 from scalepan.store.here import Here
+from scalepan.store.opening import drop_work_folder, open_database
 from scalepan.store.operations import Operation, operation
 from scalepan.store.paths import socket_path
 from scalepan.store.rewrite import rewrite_if_asked
-from scalepan.store.schema import VERSION, duckdb, open_database, reason
+from scalepan.store.schema import VERSION, duckdb, reason
 from scalepan.store.wire import (
     PROTOCOL,
     Answer,
@@ -44,12 +46,17 @@ class Owner:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._connection: DuckDBPyConnection = open_database(path)
+        self._connection, self._opened_at = open_database(path)
+        self._note = Note(path, self._opened_at)
         self._state: dict[str, Any] = {}
         self._asides: dict[str, threading.Thread] = {}
         self._at_close: dict[str, Callable[[Here], None]] = {}
         self._writer = Writer(
-            self._connection.cursor(), path, lambda connection: Here(connection, self._state, self), self._broken
+            self._connection.cursor(),
+            path,
+            self._note,
+            lambda connection: Here(connection, self._state, self),
+            self._broken,
         )
         self._idle: list[DuckDBPyConnection] = []
         self._clients: set[socket.socket] = set()
@@ -62,7 +69,7 @@ class Owner:
             self._listener = _listen(self._socket_path)
         except BaseException:
             self._writer.close()
-            self._connection.close()
+            self._let_go()
             raise
         threading.Thread(target=self._accept, name="scalepan-store", daemon=True).start()
 
@@ -146,9 +153,22 @@ class Owner:
         for work in self._at_close.values():
             with suppress(Exception):
                 work(Here(self._connection, self._state, self))
-        rewrite_if_asked(self._connection, self.path)
-        self._connection.close()
+        self._finish()
+        self._let_go()
         self._closed.set()
+
+    def _finish(self) -> None:
+        """Leave one file and no log. What fails here is the next owner's to do."""
+        with suppress(duckdb().Error, OSError):
+            replaced = rewrite_if_asked(self._connection, self.path, self._note)
+            # A file that was written anew is not this connection's any more.
+            if not replaced and self._note.at != self._opened_at:
+                checkpoint(self._connection, self._note)
+
+    def _let_go(self) -> None:
+        self._note.close()
+        drop_work_folder(self.path)
+        self._connection.close()
 
     def _broken(self) -> None:
         """The database must be opened anew. The writer's thread may call this, and closing waits for that one."""
@@ -188,7 +208,7 @@ class Owner:
                     return
                 self._clients.add(client)
                 self._threads.add(thread)
-            thread.start()
+                thread.start()  # in here: closing joins what it finds, and one that has not started cannot be joined
 
     def _serve(self, client: socket.socket) -> None:
         try:
@@ -206,7 +226,7 @@ class Owner:
     def _greet(self, client: socket.socket) -> bool:
         """Both sides say who they are; who does not fit is told why."""
         uid = peer_uid(client)
-        if uid is not None and uid != os.getuid():
+        if uid != os.geteuid():
             send(client, hello(VERSION, "the store belongs to another user"))
             return False
         client.settimeout(GREETING_SECONDS)

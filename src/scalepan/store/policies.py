@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import yaml
 
-from scalepan.errors import InputError, PolicyError
+from scalepan.check import Problem
+from scalepan.errors import ConflictError, InputError, PolicyError
 from scalepan.policy import Layer, resolve
+from scalepan.policy.load import drop_curves
+from scalepan.policy.trust import reserved
 from scalepan.store.operations import insert_rows, reads, utc_now, writes
 from scalepan.store.tables import AddEvent, add_event, new_id
 from scalepan.yamlfile import parse_yaml
@@ -33,6 +36,8 @@ class SetPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: str
     project: str | None = None
     actor: str | None = None
+    replaces: str | None = None
+    """The id of the change that this was made from, empty if there was none; ConflictError if another came since."""
 
 
 class PolicySet(msgspec.Struct, frozen=True):
@@ -67,16 +72,24 @@ class PolicyChanges(msgspec.Struct, frozen=True):
     changes: list[PolicyChange]
 
 
-def layer(text: str, origin: str) -> Layer:
-    """A policy text as a layer, checked; PolicyError says what is wrong with it."""
+def layer(text: str, origin: str, dropped: list[Problem] | None = None, *, keep: bool = False) -> Layer:
+    """A policy text as a layer, checked; PolicyError says what is wrong with it, or must not be kept in a store.
+
+    With a list for `dropped`, fitted curves that do not load are left out, and what is wrong with them goes there.
+    """
     try:
         values = parse_yaml(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise PolicyError(f"not YAML: {str(error).splitlines()[0]}", file=origin) from None
     if values is not None and not isinstance(values, dict):
         raise PolicyError("a policy is a table of sections, such as 'value:'", file=origin)
-    said = Layer(origin, values or {})
-    resolve([said])
+    said = Layer(origin, values or {}, "stored")
+    for key in reserved(said) if keep else ():
+        raise PolicyError(f"a policy in a store may not say {key.why}", file=origin, path=key.path)
+    faults: list[Problem] | None = None if dropped is None else []
+    resolve([said], dropped=faults)
+    if dropped is not None and faults:
+        dropped += drop_curves(said.values, faults)
     return said
 
 
@@ -87,10 +100,14 @@ def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
     done: list[PolicySet] = []
     rows: list[dict[str, Any]] = []
     for request in requests:
-        policy = resolve([layer(request.yaml, _origin(request.tenant, request.project))])
+        if request.replaces is not None:
+            _check_last(here, request, rows)
+        said = layer(request.yaml, _origin(request.tenant, request.project), keep=True)
+        policy = resolve([said])
         version = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
         done.append(PolicySet(new_id("pol"), version))
-        rows.append({**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version})
+        row = {**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version}
+        rows.append({name: row[name] for name in POLICY_COLUMNS})
     insert_rows(here.connection, "policies", POLICY_COLUMNS, rows)
     add_event(
         here,
@@ -104,12 +121,25 @@ def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
     return done
 
 
+def _check_last(here: "Here", request: SetPolicy, waiting: Sequence[dict[str, Any]]) -> None:
+    """What is replaced must be the last: in the table, or among those that the same transaction is about to write."""
+    whose = WhosePolicy(request.tenant, request.project)
+    written = [row["id"] for row in waiting if (row["tenant"], row["project"]) == (whose.tenant, whose.project)]
+    changes = policy_history(here, whose).changes
+    last = written[-1] if written else changes[0].id if changes else ""
+    if last != request.replaces:
+        raise ConflictError(
+            f"the policy of {_origin(whose.tenant, whose.project)} was changed meanwhile; read it again"
+        )
+
+
 @reads("store.policy_history", WhosePolicy, PolicyChanges)
 def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What a tenant's or a project's policy was, and since when."""
     found = here.connection.execute(
         "SELECT id, ts::TEXT, tenant, project, version, actor, yaml FROM policies "
-        "WHERE tenant = ? AND project IS NOT DISTINCT FROM ? ORDER BY ts DESC, rowid DESC",
+        # The last that was set, whatever the clock said: one that went back must not bring an old policy back.
+        "WHERE tenant = ? AND project IS NOT DISTINCT FROM ? ORDER BY rowid DESC",
         [request.tenant, request.project],
     ).fetchall()
     return PolicyChanges([PolicyChange(*row) for row in found])
@@ -123,10 +153,14 @@ def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
     return PolicyChanges([change for changes in newest for change in changes])
 
 
-def as_layers(changes: PolicyChanges) -> list[Layer]:
-    """The same as layers for `load_policy`."""
+def as_layers(changes: PolicyChanges, dropped: list[Problem] | None = None) -> list[Layer]:
+    """The same as layers for `load_policy`, without fitted curves that do not load: they must not stop anything.
+
+    They were checked when they were set, so this is a file of another version, or one that was changed by hand.
+    """
+    dropped = [] if dropped is None else dropped
     try:
-        return [layer(change.yaml, _origin(change.tenant, change.project)) for change in changes.changes]
+        return [layer(change.yaml, _origin(change.tenant, change.project), dropped) for change in changes.changes]
     except InputError as error:
         raise PolicyError(f"the store's policy does not fit any more: {error}") from None
 

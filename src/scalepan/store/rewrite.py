@@ -6,6 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scalepan.files import close_to_others
+from scalepan.store.generation import Note, checkpoint
+from scalepan.store.opening import create, work_folder
 from scalepan.store.schema import backups, duckdb
 
 if TYPE_CHECKING:
@@ -21,29 +24,41 @@ def ask_for_rewrite(connection: "DuckDBPyConnection") -> None:
     connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{KEY}', 'true')")  # noqa: S608 - a constant
 
 
-def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path) -> None:
-    """Just before the owner lets go, when nobody writes any more. What does not work now is left for the next owner."""
-    fresh = path.with_name(f"{path.name}.new")
+def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -> bool:
+    """Just before the owner lets go, when nobody writes any more: whether the path is another file now.
+
+    What does not work now is left for the next owner.
+    """
+    before = path.stat().st_ino
+    # In the folder that only its owner can enter: DuckDB makes files under the umask.
+    fresh = work_folder(path) / path.name
     with suppress(duckdb().Error, OSError):
         asked = connection.execute(f"SELECT 1 FROM meta WHERE key = '{KEY}'").fetchone()  # noqa: S608 - a constant
         if asked and shutil.disk_usage(path.parent).free >= ROOM * path.stat().st_size:
-            _rewrite(connection, path, fresh)
+            _rewrite(connection, path, fresh, note)
     with suppress(OSError):
         fresh.unlink(missing_ok=True)
+    return path.stat().st_ino != before
 
 
-def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path) -> None:
+def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: Note) -> None:
     fresh.unlink(missing_ok=True)
     # After this there is no log: one that is left would be taken for the new file's.
-    connection.execute("CHECKPOINT")
+    checkpoint(connection, note)
+    create(fresh)
     quoted = str(fresh).replace("'", "''")
     connection.execute(f"ATTACH '{quoted}' AS fresh")
     try:
+        # COPY FROM DATABASE wants to change settings, which are locked here.
         (old,) = connection.execute("SELECT current_database()").fetchone() or ("",)
-        connection.execute(f'COPY FROM DATABASE "{old}" TO fresh')
+        tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
+        connection.execute("DELETE FROM fresh.meta")
+        for (table,) in connection.execute(tables, [old]).fetchall():
+            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')  # noqa: S608
         connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")  # noqa: S608 - a constant
     finally:
         connection.execute("DETACH fresh")
+    close_to_others(fresh)
     with fresh.open("rb") as file:
         os.fsync(file.fileno())
     # The lock stays with the old file until it is closed; who waits for it sees that the path is another file now.

@@ -9,7 +9,6 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import msgspec
 
@@ -21,19 +20,22 @@ from scalepan.errors import (
     PolicyError,
     StoreError,
     TookTooLongError,
+    UnansweredError,
 )
+from scalepan.files import make_folder, user_name
 from scalepan.forks import after_fork
-from scalepan.store.operations import operation
+from scalepan.repeat import CallId, checked_id, next_call
+from scalepan.store.generation import RECOVER
+from scalepan.store.operations import Operation, operation
 from scalepan.store.owner import Owner
 from scalepan.store.paths import find_store, socket_path
 from scalepan.store.schema import VERSION, duckdb, reason
-from scalepan.store.wire import Answer, Call, GoneError, Hello, hello, receive, send
+from scalepan.store.wire import Answer, Call, GoneError, Hello, hello, peer_uid, receive, send
 
 PATIENCE_SECONDS = 15.0
 """How long a call may take, owners that go and come included."""
 GREETING_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
-MAKING_SECONDS = 1.0
 
 
 class _Link:
@@ -44,6 +46,7 @@ class _Link:
         try:
             self.channel.settimeout(min(patience, GREETING_SECONDS))
             self.channel.connect(str(path))
+            _check_peer(path, peer_uid(self.channel))
             send(self.channel, hello(VERSION))
             self.owner = msgspec.msgpack.decode(receive(self.channel), type=Hello)
         except msgspec.MsgspecError:
@@ -68,14 +71,26 @@ class _Link:
         self.channel.close()
 
 
+def _check_peer(path: Path, uid: int | None) -> None:
+    """In a folder that others can write to, anybody may listen there. They get nothing."""
+    if uid != os.geteuid():
+        who = "a user that the system does not name" if uid is None else f"another user, {user_name(uid)}"
+        raise StoreError(
+            f"{path} is owned by a process of {who}: nothing was sent; "
+            "move the store to a folder that only you can write to"
+        )
+
+
 # What the owner refused is the same error here.
 _ERRORS = {
-    error.code: error for error in (InputError, PolicyError, NotFoundError, ConflictError, BoundaryError, TookTooLongError)
+    error.code: error
+    for error in (InputError, PolicyError, NotFoundError, ConflictError, BoundaryError, TookTooLongError)
 }
 
 # One owner per file and process, however many Stores there are.
 _owners: dict[Path, Owner] = {}
 _users: dict[Path, int] = {}
+_closing: set[Path] = set()
 _owners_lock = threading.Lock()
 _of_parents: list[Any] = []
 
@@ -86,6 +101,7 @@ def _after_fork() -> None:
     _of_parents.append(dict(_owners))
     _owners.clear()
     _users.clear()
+    _closing.clear()
     _owners_lock = threading.Lock()
 
 
@@ -120,8 +136,12 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, name: str, request: msgspec.Struct) -> Any:
-        """Do one operation, here or where the file is. When this returns, a write was applied once and is durable."""
+    def call(self, name: str, request: msgspec.Struct, *, id: str | None = None) -> Any:  # noqa: A002 - what it is
+        """Do one operation, here or where the file is. When this returns, a write was applied once and is durable.
+
+        `id` is that of the same call made before, as an UnansweredError names it: what was applied then is answered as
+        it was, and not applied again.
+        """
         found = operation(name)
         try:
             packed = msgspec.Raw(msgspec.msgpack.encode(request))
@@ -130,7 +150,10 @@ class Store:
             raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
         except OverflowError:
             raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
-        call = Call(name, packed, uuid4().hex)
+        call = next_call() if id is None else CallId(checked_id(id), repeated=True)
+        return self._called(found, Call(name, packed, call.id, repeated=call.repeated))
+
+    def _called(self, found: Operation, call: Call) -> Any:
         answer = self._answered(call)
         if answer.code:
             raise _ERRORS.get(answer.code, StoreError)(answer.message)
@@ -164,8 +187,13 @@ class Store:
             _users[self._real] -= 1
             last = not _users[self._real]
             owner = _owners.pop(self._real, None) if last else None
+            if owner is not None:
+                _closing.add(self._real)
         if owner is not None:
-            owner.close()
+            try:
+                owner.close()
+            finally:
+                _closing.discard(self._real)
 
     def _answered(self, call: Call) -> Answer:
         deadline = time.monotonic() + self.patience
@@ -174,9 +202,7 @@ class Store:
         while True:
             remaining = deadline - time.monotonic()
             if remaining <= 0:
-                raise StoreError(
-                    f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; stop it, or wait"
-                )
+                raise self._unanswered(call)
             try:
                 owner = _owners.get(self._real) if self._uses_owner else None
                 if owner is not None:
@@ -192,6 +218,17 @@ class Store:
             if not self._uses_owner:
                 time.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
+
+    def _unanswered(self, call: Call) -> StoreError:
+        found = operation(call.operation)
+        problem = (
+            f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; stop it, or wait"
+        )
+        again = msgspec.structs.replace(call, repeated=True)
+        # The store's own reads are only that; an operation of another package may write on the way.
+        if call.repeated and (found.writes or not found.name.startswith("store.")):
+            problem += f"; it may still be applied: repeat it with request id {call.id}, and it is applied once"
+        return UnansweredError(problem, call.id, lambda: self._called(found, again))
 
     def _link(self, patience: float) -> _Link | None:
         """A connection to the owner that no other thread uses; None if nobody listens."""
@@ -231,19 +268,23 @@ class Store:
         with self._lock, _owners_lock:
             if self._real in _owners and _owners[self._real].closing:  # its database broke, and is opened anew
                 _owners.pop(self._real).close()
+            if self._real in _closing:  # a second handle of the file, once closed, would take the first one's lock
+                return "this process, which is closing it"
             if self._real not in _owners:
+                if (other := open_here(self._real)) is not None:
+                    raise StoreError(f"{self.path} is the same file as {other}, which is open here; use that name")
                 try:
-                    self.path.parent.mkdir(parents=True, exist_ok=True)
+                    make_folder(self._real.parent)
                     _owners[self._real] = Owner(self._real)
                 except duckdb().IOException as error:
-                    holder = _holder(error) or _maker(error, self._real)
+                    holder = _holder(error)
                     if holder:
                         return holder
-                    raise StoreError(f"{self.path} cannot be opened: {reason(error)}") from None
+                    raise _unreadable(self.path, "cannot be opened", error) from None
                 except OSError as error:
                     raise StoreError(f"{self.path} cannot be opened: {error.strerror}") from None
                 except duckdb().Error as error:
-                    raise StoreError(f"{self.path} cannot be read; is it damaged? {reason(error)}") from None
+                    raise _unreadable(self.path, "cannot be read; is it damaged?", error) from None
             if not self._uses_owner:
                 _users[self._real] = _users.get(self._real, 0) + 1
             self._uses_owner = True
@@ -255,12 +296,18 @@ class Store:
         self._drop_links()  # closes this process's copies; the parent's stay open
 
 
-def _maker(error: Exception, path: Path) -> str:
-    """Who is just making the file: for a moment it is there and has nothing in it that DuckDB knows."""
-    with suppress(OSError):
-        if "not a valid DuckDB database" in str(error) and time.time() - path.stat().st_mtime < MAKING_SECONDS:
-            return "another process"
-    return ""
+def open_here(path: Path) -> Path | None:
+    """The name under which this process has a file open. DuckDB's lock does not keep a process from itself."""
+    for other in (*_owners, *_closing):
+        with suppress(OSError):
+            if os.path.samefile(path, other):
+                return other
+    return None
+
+
+def _unreadable(path: Path, what: str, error: Exception) -> StoreError:
+    advice = f"; restore the log, or run {RECOVER} to move it away" if "WAL file" in str(error) else ""
+    return StoreError(f"{path} {what}{'' if what.endswith('?') else ':'} {reason(error)}{advice}")
 
 
 def _holder(error: Exception) -> str:

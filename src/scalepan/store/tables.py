@@ -10,6 +10,7 @@ import msgspec
 from scalepan.errors import StoreError
 from scalepan.store.operations import insert_rows, reads, utc_now, writes
 from scalepan.store.schema import VERSION, duckdb, reason
+from scalepan.store.select import check_select
 
 if TYPE_CHECKING:
     from scalepan.store.here import Here
@@ -60,7 +61,8 @@ def add_event(here: "Here", requests: Sequence[AddEvent]) -> list[EventAdded]:
             "topic": event.topic,
             "payload": msgspec.json.encode(event.payload).decode(),
             "request_id": event.request_id,
-            "trace_id": event.trace_id,
+            # Every event is part of something; what came without a name for that was a call of its own.
+            "trace_id": event.trace_id or uuid4().hex,
         }
         for id_, event in zip(ids, requests, strict=True)
     ]
@@ -86,14 +88,9 @@ class Rows(msgspec.Struct, frozen=True):
 
 @reads("store.sql", Query, Rows)
 def run_sql(here: "Here", request: Query) -> Rows:
-    """A SELECT over the whole store. It sees one state of it, and can change nothing."""
+    """A SELECT over the store's tables, and nothing else. It sees one state of them, and can change nothing."""
     module, cursor = duckdb(), here.connection
-    try:
-        statements = module.extract_statements(request.sql)
-    except module.Error as error:
-        raise StoreError(f"not SQL: {reason(error)}") from None
-    if len(statements) != 1 or statements[0].type not in (module.StatementType.SELECT, module.StatementType.EXPLAIN):
-        raise StoreError("only one SELECT at a time; the store is changed by its operations")
+    check_select(cursor, request.sql)
     cursor.execute("BEGIN TRANSACTION READ ONLY")
     try:
         cursor.execute(request.sql)

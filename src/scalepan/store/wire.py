@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from scalepan.check import resolved
 from scalepan.errors import ScalepanError
 
 PROTOCOL = 1
@@ -48,6 +49,9 @@ class Answer(msgspec.Struct, frozen=True):
     response: msgspec.Raw = msgspec.Raw(b"\xc0")
     code: str = ""
     message: str = ""
+
+
+resolved(Hello, Call, Answer)
 
 
 def hello(schema: int, problem: str = "") -> Hello:
@@ -99,9 +103,17 @@ def _exactly(channel: socket.socket, count: int) -> bytes:
 
 
 def peer_uid(channel: socket.socket) -> int | None:
-    """Whose process is at the other end; None where the system does not tell."""
+    """Whose process is at the other end; None where the system does not tell, which is nobody to trust."""
     option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
+    if option is not None:  # Linux
+        _, uid, _ = struct.unpack("iII", channel.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("iII")))
+        return int(uid)
+    import ctypes
+
+    try:  # macOS and the BSDs
+        getpeereid = ctypes.CDLL(None, use_errno=True).getpeereid
+    except (OSError, AttributeError):
         return None
-    _, uid, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
-    return int(uid)
+    user, group = ctypes.c_uint32(), ctypes.c_uint32()
+    failed = getpeereid(channel.fileno(), ctypes.byref(user), ctypes.byref(group))
+    return None if failed else int(user.value)

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from scalepan.errors import ConflictError
+from scalepan.store.generation import Note, checkpoint, next_statement
 from scalepan.store.here import Here
+from scalepan.store.opening import make_log
 from scalepan.store.operations import Operation, insert_rows, utc_now
 from scalepan.store.schema import FORGET_REQUESTS, duckdb, log_path, reason
 from scalepan.store.wire import GoneError
@@ -55,12 +58,16 @@ class Writer:
         self,
         connection: "DuckDBPyConnection",
         path: Path,
+        note: Note,
         here: Callable[["DuckDBPyConnection"], Here],
         broken: Callable[[], object],
     ) -> None:
         """`here` makes what an operation runs with."""
         self._connection = connection
         self._here = here
+        self._path = path
+        self._note = note
+        self._count = next_statement(note.at.store)
         self._log = log_path(path)
         self._broken = broken
         self._waiting: queue.SimpleQueue[Write | None] = queue.SimpleQueue()
@@ -126,7 +133,8 @@ class Writer:
             length = self._log.stat().st_size
             if length >= LONGEST_LOG and shutil.disk_usage(self._log.parent).free >= ROOM * length:
                 self._connection.execute(FORGET_REQUESTS)
-                self._connection.execute("CHECKPOINT")
+                checkpoint(self._connection, self._note)
+                make_log(self._path)
         except duckdb().FatalException:
             raise
         except (duckdb().Error, OSError):
@@ -170,12 +178,14 @@ class Writer:
                 responses = run[0].operation.run(here, [write.request for write in run])
                 answers.update((write.id, response) for write, response in zip(run, responses, strict=True))
             _remember(connection, fresh, answers)
+            connection.execute(self._count)
             connection.execute("COMMIT")
         except BaseException:
             # A commit that failed has rolled back, and a second time would hide why.
             with suppress(duckdb().Error):
                 connection.execute("ROLLBACK")
             raise
+        self._note.committed()
         self._follow(here)
         for write in batch:
             write.done.set_result(answers[write.id])
@@ -196,10 +206,14 @@ class Writer:
         if not repeated:
             return {}
         found = self._connection.execute(
-            "SELECT id, response FROM requests WHERE id IN (SELECT unnest(from_json(?::JSON, '[\"VARCHAR\"]')))",
+            "SELECT id, operation, response FROM requests "
+            "WHERE id IN (SELECT unnest(from_json(?::JSON, '[\"VARCHAR\"]')))",
             [msgspec.json.encode(list(repeated)).decode()],
         ).fetchall()
-        return {id_: msgspec.json.decode(body, type=repeated[id_].operation.response) for id_, body in found}
+        for id_, name, _ in found:
+            if name != repeated[id_].operation.name:
+                raise ConflictError(f"request id {id_} belongs to a {name}, and this is another call; give it its own")
+        return {id_: msgspec.json.decode(body, type=repeated[id_].operation.response) for id_, _, body in found}
 
 
 def _parts(batch: Sequence[Write]) -> list[list[Write]]:

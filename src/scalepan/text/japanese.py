@@ -14,7 +14,8 @@ Morphology = Literal["auto", "on", "off"]
 """Japanese by morphology: where it is installed, or an error where it is not, or never."""
 
 # Particles, auxiliaries, conjunctions, pronouns and signs carry the grammar, not the matter.
-_GRAMMAR = frozenset(["助詞", "助動詞", "接続詞", "連体詞", "代名詞", "補助記号", "記号", "空白"])
+_SIGNS = frozenset(["補助記号", "記号", "空白"])
+_GRAMMAR = _SIGNS | {"助詞", "助動詞", "接続詞", "連体詞", "代名詞"}
 # Sudachi refuses more than 49,149 bytes, and its work on one piece grows faster than the piece.
 _PIECE = 1000
 _SHORT = 8  # runs of this length come back, longer ones seldom
@@ -48,6 +49,16 @@ def morphemes(run: str) -> list[str]:
     if len(run) <= _SHORT:
         return list(_kept(run))
     return [word for start in range(0, len(run), _PIECE) for word in _words(run[start : start + _PIECE])]
+
+
+def morpheme_count(run: str) -> int:
+    """How many words a run of Japanese has, particles and other grammar included; punctuation is not a word.
+
+    >>> morpheme_count("解約方法を、教えて")
+    5
+    """
+    pieces = (run[start : start + _PIECE] for start in range(0, len(run), _PIECE))
+    return sum(m.part_of_speech()[0] not in _SIGNS for piece in pieces for m in _tokenizer().tokenize(piece))
 
 
 @lru_cache(maxsize=1 << 15)

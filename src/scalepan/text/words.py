@@ -1,6 +1,6 @@
 """Which terms does text with spaces give? A plain word its stem; a name of many parts the whole and its parts.
 
-`getUserName` is found by itself, by `user` and by `names`; `src/scalepan/value.py` by itself, by `value.py`, by `scalepan`.
+`getUserName` is found by itself, by `user`, `names`; `src/scalepan/value.py` by itself, by `value.py`, by `scalepan`.
 """
 
 import re

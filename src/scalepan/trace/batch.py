@@ -26,7 +26,9 @@ class Valued(NamedTuple):
         return float(self.score)
 
 
-def value_stream(stream: BinaryIO, name: str, valuer: TraceValuer, *, strict: bool = False) -> Iterator[Valued | BadRow]:
+def value_stream(
+    stream: BinaryIO, name: str, valuer: TraceValuer, *, strict: bool = False
+) -> Iterator[Valued | BadRow]:
     """Every row of a file in its order; with `strict` the first bad one is raised."""
     rows = read_jsonl(stream, name)
     while some := list(islice(rows, valuer.batch_size)):

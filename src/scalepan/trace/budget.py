@@ -1,18 +1,21 @@
 """A call that may take too long: wait for it so long and no longer, and let it finish behind the caller's back."""
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Generic, TypeVar
-from weakref import finalize
+from weakref import WeakKeyDictionary, finalize
 
+from scalepan.exits import before_exit
 from scalepan.forks import after_fork
 
 T = TypeVar("T")
 
 MAX_WAITING = 64
+PATIENCE = 5.0
+"""How late the encoder may be with the texts of others, in budgets, before a caller in line gives up."""
 
 
 class LateError(Exception):
@@ -20,11 +23,15 @@ class LateError(Exception):
 
 
 class Budget(Generic[T]):
-    """One thread that does what callers wait for. A result that comes too late goes to `on_late` instead."""
+    """One thread that does what callers wait for. A result that comes too late goes to `on_late` instead.
 
-    _lock: threading.Lock
+    The time is the encoder's for this caller's text: standing in line behind the texts of other threads does not count
+    while the encoder is on time with them. A caller who comes while it is late, with a text that was given up already,
+    pays for the wait; one who stood in line before that has some patience.
+    """
+
+    _line: "_Line[T]"
     _thread: threading.Thread | None
-    _jobs: "queue.Queue[tuple[Callable[[], T], Future[T]] | None]"
 
     def __init__(self) -> None:
         self._begin()
@@ -32,48 +39,136 @@ class Budget(Generic[T]):
 
     def call(self, work: Callable[[], T], seconds: float, on_late: Callable[[T], None]) -> T:
         """The result of `work`, or LateError after `seconds`."""
-        future: Future[T] = Future()
-        self._start()
-        try:
-            self._jobs.put_nowait((work, future))
-        except queue.Full:
-            raise LateError(f"{MAX_WAITING} calls are waiting already") from None
-        try:
-            return future.result(timeout=seconds)
-        except TimeoutError:
-            if future.done():  # it was `work` that raised this
-                raise
-        future.add_done_callback(lambda done: None if done.exception() else on_late(done.result()))
-        raise LateError(f"took longer than {seconds * 1000:.0f} ms")
+        line = self._line
+        with line.changed:
+            if len(line.waiting) >= MAX_WAITING:
+                raise LateError(f"{MAX_WAITING} calls are waiting already")
+            self._start()
+            job = line.join(work, seconds)
+            line.changed.notify_all()
+            while not job.done:
+                left = line.left(job)
+                if left <= 0:
+                    job.on_late = on_late
+                    raise LateError(f"took longer than {seconds * 1000:.0f} ms")
+                line.changed.wait(left)
+        if job.error is not None:
+            raise job.error
+        return job.result  # type: ignore[return-value]
 
     def _start(self) -> None:
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=_work, args=(self._jobs,), name="scalepan-encoder", daemon=True)
-                self._thread.start()
-                # The thread knows only its queue, so it does not keep this object alive; when that goes, it ends.
-                finalize(self, _end, self._jobs)
+        if self._thread is None:
+            thread = threading.Thread(target=_work, args=(self._line,), name="scalepan-encoder", daemon=True)
+            thread.start()  # refused at exit, and where there are too many
+            self._thread = thread
+            # The thread knows only its line, so it does not keep this object alive; when that goes, it ends.
+            finalize(self, self._line.close)
 
     def _begin(self) -> None:
         # In a forked child too: the parent's thread does not cross a fork, and its lock may be held for ever.
-        self._lock = threading.Lock()
+        self._line = _Line()
         self._thread = None
-        self._jobs = queue.Queue(MAX_WAITING)
 
 
-def _end(jobs: "queue.Queue[Any]") -> None:
-    # A full queue belongs to a thread that hangs: there is no ending that.
-    with suppress(queue.Full):
-        jobs.put_nowait(None)
+class _Job(Generic[T]):
+    """One call in line."""
+
+    def __init__(self, work: Callable[[], T], seconds: float) -> None:
+        self.work = work
+        self.seconds = seconds
+        self.joined_late = False
+        """Whether the encoder was late already when this call joined the line."""
+        self.late_before = 0.0
+        """By how much the encoder had been late in all by then."""
+        self.ends: float | None = None
+        """When its time is up; None while it waits for its turn."""
+        self.done = False
+        self.result: T | None = None
+        self.error: BaseException | None = None
+        self.on_late: Callable[[T], None] | None = None
+        """Set when the caller has given up."""
 
 
-def _work(jobs: "queue.Queue[tuple[Callable[[], T], Future[T]] | None]") -> None:
-    while True:
-        job = jobs.get()
-        if job is None:
-            return
-        work, future = job
+class _Line(Generic[T]):
+    """The calls that wait, the one under way, and how late they were in all. Everything under the lock of `changed`."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.waiting: deque[_Job[T]] = deque()
+        self.current: _Job[T] | None = None
+        self.due = 0.0
+        """When the current call should be done."""
+        self.closed = False
+        self._late = 0.0
+
+    def join(self, work: Callable[[], T], seconds: float) -> _Job[T]:
+        job = _Job(work, seconds)
+        ahead = [*self.waiting] if self.current is None else [self.current, *self.waiting]
+        job.joined_late = any(other.on_late is not None for other in ahead)
+        job.late_before = self._late_until(monotonic())
+        self.waiting.append(job)
+        return job
+
+    def left(self, job: _Job[T]) -> float:
+        """How many seconds a caller waits on, at most, before it looks again or gives up (0 or less)."""
+        now = monotonic()
+        if job.ends is not None:
+            return job.ends - now
+        on_time = max(self.due - now, 0.0) if self.current is not None else job.seconds
+        patience = job.seconds if job.joined_late else PATIENCE * job.seconds
+        return on_time + patience - (self._late_until(now) - job.late_before)
+
+    def next(self) -> _Job[T] | None:
+        """The next call, whose time begins; None when nobody will come any more."""
+        with self.changed:
+            while not self.waiting:
+                if self.closed:
+                    return None
+                self.changed.wait()
+            job, now = self.waiting.popleft(), monotonic()
+            job.ends = now + job.seconds - (self._late_until(now) - job.late_before if job.joined_late else 0.0)
+            # Nobody waits any more for a text that was given up: all of its time is lateness.
+            self.current, self.due = job, now if job.on_late is not None else now + job.seconds
+            self.changed.notify_all()
+            return job
+
+    def finish(self, job: _Job[T], result: T | None, error: BaseException | None) -> None:
+        with self.changed:
+            self._late, self.current = self._late_until(monotonic()), None
+            job.result, job.error, job.done = result, error, True
+            self.changed.notify_all()
+
+    def close(self) -> None:
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+
+    def _late_until(self, now: float) -> float:
+        return self._late + (max(now - self.due, 0.0) if self.current is not None else 0.0)
+
+
+def _work(line: "_Line[Any]") -> None:
+    while (job := line.next()) is not None:
+        result, error = None, None
         try:
-            future.set_result(work())
-        except BaseException as error:  # whatever it is, it belongs to the caller
-            future.set_exception(error)
+            # Whatever the encoder is, it may be native code.
+            with before_exit():
+                result = job.work()
+        except BaseException as raised:  # whatever it is, it belongs to the caller
+            error = raised
+        line.finish(job, result, error)
+        if job.on_late is not None and error is None:
+            with suppress(Exception):
+                job.on_late(result)
+        del job, result, error  # nothing is kept alive while the next is waited for
+
+
+_budgets: "WeakKeyDictionary[object, Budget[Any]]" = WeakKeyDictionary()
+
+
+def budget_of(embedder: object) -> Budget[Any]:
+    """The line in front of an encoder, one for all who share it: 16 threads on two cores would make each other late."""
+    try:
+        return _budgets.get(embedder) or _budgets.setdefault(embedder, Budget())
+    except TypeError:  # it cannot be hashed, or not be referred to weakly
+        return Budget()

@@ -5,7 +5,7 @@ Pure functions of a trace's shape and the policy, in the spec's order of operati
 
 from typing import NamedTuple
 
-from scalepan.errors import InputError
+from scalepan.errors import InputError, counted
 from scalepan.policy.value import ScoringWeights, Value
 from scalepan.score import Rule
 from scalepan.trace.model import STEP_TYPES, ReasoningTrace
@@ -111,10 +111,14 @@ def rules(base: float, shape: Shape, success: bool, policy: Value) -> tuple[Rule
         score = change("single_step_penalty", policy.single_step_penalty.value, "one thought and nothing else")
     if _earns_bonus(shape, success, policy):
         after = min(1.0, score + policy.error_recovery_bonus.add)
-        score = change("error_recovery_bonus", after, f"succeeded after {shape.recoveries} recoveries")
+        score = change(
+            "error_recovery_bonus", after, f"succeeded after {counted(shape.recoveries, 'recovery', 'recoveries')}"
+        )
     if _costs_penalty(shape, policy):
         after = max(0.0, score - policy.zero_diversity_penalty.subtract)
-        score = change("zero_diversity_penalty", after, f"{shape.tools} tool in {shape.steps} steps")
+        score = change(
+            "zero_diversity_penalty", after, f"{counted(shape.tools, 'tool')} in {counted(shape.steps, 'step')}"
+        )
     change("clamp", min(1.0, max(0.0, score)), "0 to 1")
     return tuple(applied)
 

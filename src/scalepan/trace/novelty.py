@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from scalepan.errors import shorten
 from scalepan.policy.value import Value
 from scalepan.score import Source
-from scalepan.trace.budget import Budget, LateError
+from scalepan.trace.budget import Budget, LateError, budget_of
 from scalepan.trace.formula import novelty
 from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.vectors import Near, VectorCache
@@ -49,7 +49,7 @@ class NoveltyMeter:
         self.embedder = embedder
         self._cache = cache
         self._lock = threading.Lock()
-        self._budget: Budget[Encoded] = Budget()
+        self._budget: Budget[Encoded] = budget_of(embedder)
 
     @property
     def cache(self) -> VectorCache | None:

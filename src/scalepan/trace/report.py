@@ -4,6 +4,7 @@ from html import escape
 
 from scalepan.draw.html import folded, page, section
 from scalepan.draw.svg import histogram_svg, score_svg
+from scalepan.errors import counted
 from scalepan.trace.batch import Summary, Valued
 
 
@@ -11,13 +12,15 @@ def report_page(summary: Summary) -> str:
     """The page; of a long run it shows the best traces."""
     whole = summary.count <= len(summary.first)
     rows = summary.first if whole else summary.top
-    counts = f"{summary.count:,} traces, {summary.shared:,} to share, {summary.count - summary.shared:,} to keep"
+    counts = (
+        f"{counted(summary.count, 'trace')}, {summary.shared:,} to share, {summary.count - summary.shared:,} to keep"
+    )
     notes = [f"{count:,} without a measured {name}" for name, count in summary.unmeasured.items()]
     thresholds = {row.score.details.gate.threshold for row in rows}
     spread = histogram_svg(
         summary.bins, threshold=thresholds.pop() if len(thresholds) == 1 else None, title="How the values are spread"
     )
-    heading = "Every trace" if whole else f"The best {len(rows)} traces"
+    heading = "Every trace" if whole else f"The best {counted(len(rows), 'trace')}"
     return page(
         "What these traces are worth",
         [

@@ -8,8 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from scalepan.embed import find_encoder
-from scalepan.policy import Policy, load_policy
+from scalepan.arguments import as_instance, wrong
+from scalepan.embed import shared_encoder
+from scalepan.embed.find import embed_settings
+from scalepan.errors import counted
+from scalepan.policy import Policy
+from scalepan.policy.given import Given, policy_given
 from scalepan.policy.value import Value
 from scalepan.score import Part, Score, Source
 from scalepan.trace import formula, gate
@@ -41,25 +45,30 @@ class ValueDetails(msgspec.Struct, frozen=True, kw_only=True):
 class TraceValuer:
     """Values traces one after the other, each compared with those before it.
 
-    Without an `embedder` novelty is not measured and counts 0.5; any object with `encode(texts)` will do. Without a
-    `cache` a new one is made, as the policy has it.
-
     >>> from scalepan.samples import sample_trace
-    >>> valuer = TraceValuer(Policy())
-    >>> round(float(valuer.evaluate_value(sample_trace())), 3)
-    0.94
+    >>> valuer = TraceValuer(Policy(), embedder=None)
+    >>> print(valuer.evaluate_value(sample_trace()).part("novelty").note)
+    no encoder
     """
 
     def __init__(
         self,
-        policy: Policy | None = None,
+        policy: Given = None,
         cache: VectorCache | None = None,
-        embedder: Encodes | None = None,
+        embedder: Encodes | str | None = "default",
     ) -> None:
-        self.policy = policy if policy is not None else load_policy()
+        """`policy` is a Policy, a file, or a dict that is laid over the policy in force, which is the default.
+
+        `embedder` is any object with `encode(texts)`, or the name of a model; by default the encoder that the policy
+        names, where it is installed. With None, novelty is not measured and counts 0.5. Without a `cache` a new one is
+        made, as the policy has it.
+        """
+        self.policy = policy_given(policy)
         self._value = self.policy.value
         self._version = self.policy.version("value")
-        self._meter = NoveltyMeter(self._value, cache, embedder)
+        if cache is not None:
+            as_instance("cache", cache, VectorCache, "a VectorCache; VectorCache.load(file) reads one that was saved")
+        self._meter = NoveltyMeter(self._value, cache, _embedder(embedder, self.policy))
 
     @property
     def cache(self) -> VectorCache | None:
@@ -122,7 +131,12 @@ class TraceValuer:
         parts = (
             Part("complexity", c, weights.complexity, note=_complexity_note(shape)),
             Part("novelty", novelty.value, weights.novelty, novelty.source, novelty.note),
-            Part("tool_diversity", d, weights.tool_diversity, note=f"{shape.tools} tools, {shape.steps} steps"),
+            Part(
+                "tool_diversity",
+                d,
+                weights.tool_diversity,
+                note=f"{counted(shape.tools, 'tool')}, {counted(shape.steps, 'step')}",
+            ),
             Part("outcome_confidence", outcome.value, weights.outcome_confidence, outcome.source, outcome.note),
         )
         threshold = policy.gate_for(domain)
@@ -179,8 +193,18 @@ def _range(
 
 
 def _complexity_note(shape: Shape) -> str:
-    recovered = f", {shape.recoveries} recoveries" if shape.recoveries else ""
-    return f"{shape.types} step types, {shape.steps} steps{recovered}"
+    recovered = f", {counted(shape.recoveries, 'recovery', 'recoveries')}" if shape.recoveries else ""
+    return f"{counted(shape.types, 'step type')}, {counted(shape.steps, 'step')}{recovered}"
+
+
+def _embedder(embedder: Encodes | str | None, policy: Policy) -> Encodes | None:
+    if isinstance(embedder, str):
+        settings = policy.embed if embedder == "default" else embed_settings("embedder", embedder, policy.embed)
+        return shared_encoder(settings)
+    if embedder is not None and not callable(getattr(embedder, "encode", None)):
+        legal = "an object with encode(texts), the name of a model such as 'minilm', 'default', or None"
+        raise wrong("embedder", embedder, legal)
+    return embedder
 
 
 def _checked(trace: ReasoningTrace | Mapping[str, Any]) -> ReasoningTrace:
@@ -205,6 +229,5 @@ def evaluate_value(trace: ReasoningTrace | Mapping[str, Any]) -> Score:
     if _process_valuer is None:
         with _process_lock:
             if _process_valuer is None:
-                policy = load_policy()
-                _process_valuer = TraceValuer(policy, embedder=find_encoder(policy.embed))
+                _process_valuer = TraceValuer()
     return _process_valuer.evaluate_value(trace)

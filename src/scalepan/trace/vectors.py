@@ -6,12 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import isfinite, sqrt
-from pathlib import Path
+from math import inf, isfinite, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scalepan.arguments import as_path, is_number, wrong
 from scalepan.errors import InputError
 from scalepan.forks import after_fork
+from scalepan.stats.products import product
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,10 +54,13 @@ class VectorCache:
         """`ttl_ms` counts by wall clock, so that it survives a restart; `clock` gives seconds."""
         import numpy as np
 
-        if max_elements < 1 or dimensions < 1:
-            raise InputError(f"a vector cache of {max_elements} x {dimensions} holds nothing; both must be at least 1")
-        if ttl_ms is not None and not ttl_ms > 0:
-            raise InputError(f"ttl_ms: {ttl_ms} is not more than 0")
+        for name, count in (("max_elements", max_elements), ("dimensions", dimensions)):
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise wrong(name, count, "a whole number, at least 1")
+        if ttl_ms is not None and (not is_number(ttl_ms) or not ttl_ms > 0):
+            raise wrong("ttl_ms", ttl_ms, "a number of milliseconds, more than 0, or None")
+        if not callable(clock):
+            raise wrong("clock", clock, "a function that gives seconds")
         self.max_elements = max_elements
         self.dimensions = dimensions
         self.ttl_ms = ttl_ms
@@ -73,11 +77,14 @@ class VectorCache:
 
     @property
     def size(self) -> int:
-        """How many vectors are kept; expired ones count until they are evicted."""
-        return self._size
+        """How many vectors are kept that have not expired."""
+        with self._lock:
+            return self._size - int(self._expired().sum()) if self.ttl_ms is not None else self._size
 
     def add(self, vector: "Vector", id: str | None = None) -> None:  # noqa: A002 - the trace's own word
         """Keep a copy of `vector`; at capacity the oldest goes."""
+        if id is not None and not isinstance(id, str):
+            raise wrong("id", id, "text, or None")
         row, length = self._measured(vector)
         with self._lock:
             self._rows[self._next] = row / length
@@ -99,7 +106,7 @@ class VectorCache:
                 self._evict()
             if not self._size:
                 return None
-            similarities = self._rows[: self._size] @ query
+            similarities = product(self._rows[: self._size], query)
             best = int(similarities.argmax())
             # Rounding can carry a cosine past 1.
             return Near(self._ids[best], min(1.0, max(-1.0, float(similarities[best]) / length)))
@@ -119,7 +126,7 @@ class VectorCache:
         """Write everything to a file: whole or not at all."""
         import numpy as np
 
-        path = Path(path)
+        path = as_path("path", path)
         with self._lock:
             order = self._oldest_first()
             content: dict[str, Any] = {
@@ -148,6 +155,7 @@ class VectorCache:
         """The cache that was saved to a file; ages go on from when each vector was added."""
         import numpy as np
 
+        path = as_path("path", path)
         try:
             with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 saved = {name: file[name] for name in file.files}
@@ -177,11 +185,16 @@ class VectorCache:
         """The vector in float32 and its length, both within a range in which float32 products are exact enough."""
         import numpy as np
 
-        row = np.asarray(vector)
+        try:
+            row = np.asarray(vector)
+        except ValueError:  # rows of different lengths
+            raise wrong("vector", vector, f"{self.dimensions} numbers") from None
+        if row.shape == (self.dimensions,) and row.dtype.kind not in "fiub":
+            raise wrong("vector", vector, f"{self.dimensions} numbers")
         if row.shape != (self.dimensions,):
             raise InputError(f"a vector of shape {row.shape} is not one of {self.dimensions} numbers")
         if row.dtype == np.float32:
-            length = sqrt(row @ row)
+            length = sqrt(product(row, row))
             if 1e-15 < length < 1e15:
                 return row, length
         row = row.astype(np.float64)
@@ -191,16 +204,21 @@ class VectorCache:
         if largest == 0.0:
             return np.zeros(self.dimensions, dtype=np.float32), 1.0  # similar to nothing
         row /= largest
-        return row.astype(np.float32), sqrt(row @ row)
+        return row.astype(np.float32), sqrt(product(row, row))
 
     def _oldest_first(self) -> list[int]:
         start = self._next if self._size == self.max_elements else 0
         return [(start + i) % self.max_elements for i in range(self._size)]
 
+    def _expired(self) -> "NDArray[np.bool_]":
+        """Which rows are as old as the TTL or older."""
+        ages: NDArray[np.float64] = (self._clock() - self._times[: self._size]) * 1000.0
+        return ages >= (self.ttl_ms if self.ttl_ms is not None else inf)
+
     def _evict(self) -> int:
         if self.ttl_ms is None:
             return 0
-        expired = (self._clock() - self._times[: self._size]) * 1000.0 >= self.ttl_ms
+        expired = self._expired()
         gone = int(expired.sum())
         if gone:
             alive = [i for i in self._oldest_first() if not expired[i]]

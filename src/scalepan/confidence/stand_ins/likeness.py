@@ -7,6 +7,7 @@ import numpy as np
 
 from scalepan.embed import Embedder
 from scalepan.policy.stand_ins import StandIns
+from scalepan.stats.products import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +51,7 @@ class Likeness:
         if self._vectors is None or len(left) + len(right) > self._policy.max_embedded:
             return None
         rows, columns = ([self._row[text] for text in texts] for texts in (left, right))
-        cosine = self._vectors[rows] @ self._vectors[columns].T
+        cosine = product(self._vectors[rows], self._vectors[columns].T)
         none, full = self._policy.cosine_none, self._policy.cosine_full
         scaled: Floats = np.clip((cosine - none) / (full - none), 0.0, 1.0)
         return scaled

@@ -1,4 +1,4 @@
-"""Which words are one word? `scalepan.text.terms`, and besides them the verbs and nouns whose forms no stemmer joins."""
+"""Which words are one word? `scalepan.text.terms`, and the verbs and nouns whose forms no stemmer joins."""
 
 from functools import cache
 

@@ -96,9 +96,12 @@ def _judge(said: list[Sentence], library: Library, likeness: Likeness, policy: S
     unique = list(dict.fromkeys(sentence.text for sentence in said))
     rows = likeness.between(unique, library.texts)
     known = {
-        text: _claim(text, library, None if rows is None else rows[at], policy.support) for at, text in enumerate(unique)
+        text: _claim(text, library, None if rows is None else rows[at], policy.support)
+        for at, text in enumerate(unique)
     }
-    claims = tuple(msgspec.structs.replace(known[sentence.text], start=sentence.start, end=sentence.end) for sentence in said)
+    claims = tuple(
+        msgspec.structs.replace(known[sentence.text], start=sentence.start, end=sentence.end) for sentence in said
+    )
     grades = [claim.grade for claim in claims if claim.grade is not None]
     if not grades:
         return not_measured(NAME, "no sentence of the answer says anything that could be looked up")

@@ -41,11 +41,22 @@ def expected_of(expected: Expected) -> Any:
     return expected.output
 
 
+def all_expected(own: str | list[str] | None, expected: Expected) -> list[Any]:
+    """What is expected of one scorer: under its own key, else as the output; one text or a list of them."""
+    wanted = own if own is not None else expected_of(expected)
+    return wanted if isinstance(wanted, list) else [wanted]
+
+
 def text_of(value: Any) -> str:
     """Text as it is, anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 
+def actual_text(actual: Output) -> str:
+    """The output as text. An output without one is empty, not the word `null`."""
+    return "" if actual.output is None else text_of(actual.output)
+
+
 def texts(actual: Output, expected: Expected, options: TextOptions) -> tuple[str, str]:
     """Both sides as they are compared: actual, expected."""
-    return alike(text_of(actual.output), options), alike(text_of(expected_of(expected)), options)
+    return alike(actual_text(actual), options), alike(text_of(expected_of(expected)), options)

@@ -1,17 +1,22 @@
 """anti-hallucination: did anything change that was not asked for? (spec scorers.md, 5)
 
 The operations are applied, and every block of the pages before is looked up in the pages after. What is allowed is what
-the golden case asks for, at the place where it asks for it, and with its content where that is given exactly.
+the golden case asks for, at the place where it asks for it, and with its content where that is given exactly. Where it
+is not, what is written there may state no fact that is neither in the pages, nor in the instruction, nor in the golden
+case itself.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 
 import msgspec
 
-from scalepan.evals.apply import Node, Notes
+from scalepan.evals.apply import NO_TARGET, NOT_FOUND, UNKNOWN_PAGE, Node, Notes
 from scalepan.evals.blocks import Block, Operation, Page
 from scalepan.evals.cases import Expected, Output
-from scalepan.evals.context import Context
+from scalepan.evals.context import Context, Evidence
+from scalepan.evals.facts import Known, facts
+from scalepan.evals.patterns import asked_for, literals
 from scalepan.evals.result import ScorerDetails
 from scalepan.evals.scorers._ratio import nothing_to_judge, ratio
 from scalepan.evals.scorers.content_quality import expects_exactly
@@ -19,6 +24,10 @@ from scalepan.score import Score
 
 NAME = "anti-hallucination"
 NOT_ASKED = object()
+MOST_FACTS = 100
+"""New facts that are shown; one is enough to fail."""
+ASKED_MS = 100.0
+"""How long a pattern is searched for to see what it asked for."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,6 +45,15 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
     after: str | None = None
 
 
+class NewFact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A number, date, name, address, quotation or identifier that the input does not hold."""
+
+    page_id: str
+    block_id: str
+    kind: str
+    text: str
+
+
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The three checks, and the evidence against each."""
 
@@ -45,6 +63,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     new_blocks: list[Change]
     deleted_blocks: list[Change]
     changed_blocks: list[Change]
+    new_facts: list[NewFact]
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
@@ -57,6 +76,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
     new: list[Change] = []
     deleted: list[Change] = []
     changed: list[Change] = []
+    open_: list[tuple[str, Block]] = []
     asked = {group.page_id: [] for group in expected.operations}  # type: dict[str, list[Operation]]
     for group in expected.operations:
         asked[group.page_id] += group.operations
@@ -67,16 +87,74 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
                 new += [_added(page_id, block) for block in _new_blocks(node, allowed)]
                 deleted += [_lost(page_id, block) for block in _lost_blocks(node, allowed)]
                 changed += [_change(page_id, *pair) for pair in _changed_blocks(node, allowed)]
+            open_ += [(page_id, block) for block in allowed.open_blocks]
+    deleted += _unknown_deletions(expected, evidence)
+    facts_ = list(islice(_new_facts(open_, expected, context), MOST_FACTS))
     details = Details(
-        no_new_content=not new,
+        no_new_content=not new and not facts_,
         no_deleted_blocks=not deleted,
         only_specified_changes=not changed,
         new_blocks=new,
         deleted_blocks=deleted,
         changed_blocks=changed,
+        new_facts=facts_,
     )
-    found = f"{len(new)} added, {len(deleted)} lost, {len(changed)} changed without being asked"
-    return ratio(NAME, 0.0 if new or deleted or changed else 1.0, found, details)
+    found = (
+        f"{len(new)} added, {len(deleted)} lost, {len(changed)} changed without being asked, {len(facts_)} new facts"
+    )
+    return ratio(NAME, 0.0 if new or deleted or changed or facts_ else 1.0, found, details)
+
+
+def _unknown_deletions(expected: Expected, evidence: Evidence) -> Iterator[Change]:
+    """Deletions of a block that is not there: who believes in it has made it up."""
+    asked = {(group.page_id, *_named(one)) for group in expected.operations for one in group.operations}
+    for page_id, operation, reason in evidence.applied.outcomes:
+        if operation.type == "delete" and reason in (NOT_FOUND, UNKNOWN_PAGE, NO_TARGET):
+            id_, index = _named(operation)
+            if (page_id, id_, index) not in asked:
+                yield Change(page_id=page_id, block_id=id_ if id_ is not None else f"index {index}")
+
+
+def _named(operation: Operation) -> tuple[str | None, int | None]:
+    return operation.target_block_id, operation.target_index
+
+
+def _new_facts(open_: Sequence[tuple[str, Block]], expected: Expected, context: Context) -> Iterator[NewFact]:
+    """Facts in what was written where the golden case gives no exact content, that nothing given holds."""
+    stated = [
+        (page_id, one, fact)
+        for page_id, block in open_
+        for one in Page("", blocks=[block]).walk()
+        for fact in dict.fromkeys(facts(one.text, is_title=one.type.startswith(("head", "title"))))
+    ]
+    if not stated:
+        return
+    known = Known(_sources(expected, context.evidence))
+    limits = msgspec.structs.replace(context.policy.patterns, timeout_ms=ASKED_MS)
+    looked_at: set[str] = set()
+    for page_id, block, fact in stated:
+        if not known.has(fact) and block.id not in looked_at:
+            looked_at.add(block.id)
+            for text in asked_for(_patterns(expected), block.text, limits):
+                known.add(text)
+        if not known.has(fact):
+            yield NewFact(page_id=page_id, block_id=block.id, kind=fact.kind, text=fact.text)
+
+
+def _sources(expected: Expected, evidence: Evidence) -> Iterator[str]:
+    """Everything that the agent was given, and what the golden case itself says."""
+    yield evidence.instruction
+    for page in evidence.pages:
+        yield page.title
+        yield page.text
+    yield from map(literals, _patterns(expected))
+    for group in expected.operations:
+        yield from (text for text in map(expects_exactly, group.operations) if text is not None)
+
+
+def _patterns(expected: Expected) -> list[str]:
+    listed = (one.expected_content_patterns or () for group in expected.operations for one in group.operations)
+    return list(chain.from_iterable(listed))
 
 
 class _Allowed:
@@ -87,6 +165,8 @@ class _Allowed:
         self.deletes: set[Node] = set()
         self.replaces: dict[Node, str | None] = {}
         """The exact text that is asked for, or None where any will do."""
+        self.open_blocks: list[Block] = []
+        """What was written where any text will do."""
         self._inserts: dict[tuple[Node, int], list[str | None]] = {}
         for operation in asked:
             if operation.type == "insert":
@@ -100,12 +180,14 @@ class _Allowed:
             elif node is not None:
                 self.replaces[node] = expects_exactly(operation)
 
-    def takes_insert(self, parent: Node, gap: int, text: str) -> bool:
+    def takes_insert(self, parent: Node, gap: int, blocks: Sequence[Block]) -> bool:
         """Whether such an insert is asked for at this place; each is asked for once. Exact ones are looked at first."""
         wanted = [] if self.literal else self._inserts.get(_place(parent, gap), [])
-        for choice in (text, None):
+        for choice in (_text(blocks), None):
             if choice in wanted:
                 wanted.remove(choice)
+                if choice is None:
+                    self.open_blocks += blocks
                 return True
         return False
 
@@ -136,7 +218,7 @@ def _new_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
     """Inserted among the children without being asked for, or brought along by a replacement."""
     for gap, groups in sorted(node.gaps.items()):
         for blocks in groups:
-            if not allowed.takes_insert(node, gap, _text(blocks)):
+            if not allowed.takes_insert(node, gap, blocks):
                 yield from blocks
     if node.replacement and not allowed.is_exactly(node):
         known = _inside(node)
@@ -163,7 +245,9 @@ def _changed_blocks(node: Node, allowed: _Allowed) -> Iterator[tuple[Block, str]
     if exact is NOT_ASKED:
         if _looks(first) != _looks(node.block):
             yield node.block, _text(node.replacement)
-    elif exact is not None and exact != _text(node.replacement):
+    elif exact is None:
+        allowed.open_blocks.append(first)
+    elif exact != _text(node.replacement):
         yield node.block, _text(node.replacement)
     if not allowed.is_exactly(node):
         known = _inside(node)

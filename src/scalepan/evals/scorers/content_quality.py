@@ -1,12 +1,15 @@
-"""content-quality: does the resulting content have what was asked for? (spec scorers.md, 3)"""
+"""content-quality: does the generated content have what was asked for? (spec scorers.md, 3)"""
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import msgspec
 
+from scalepan.check import in_order
+from scalepan.errors import counted
 from scalepan.evals.blocks import Operation, content_text
 from scalepan.evals.cases import Expected, Output
-from scalepan.evals.context import Context
+from scalepan.evals.context import Context, Evidence
 from scalepan.evals.patterns import PatternTimeoutError, found, with_case
 from scalepan.evals.result import ScorerDetails
 from scalepan.evals.scorers._ratio import failed, nothing_to_judge, ratio
@@ -14,12 +17,17 @@ from scalepan.policy.evals import Patterns
 from scalepan.score import Score
 
 NAME = "content-quality"
+Scope = Literal["generated", "page"]
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """`ignoreCase`: upper and lower case are the same. None: as the policy says."""
+    """`ignoreCase`: upper and lower case are the same; None: as the policy says. `scope`: where patterns are searched.
+
+    `generated`: in what the output inserted or replaced on the page; `page`: in the whole page afterwards.
+    """
 
     ignore_case: bool | None = None
+    scope: Annotated[Scope, in_order(Scope)] = "generated"
 
 
 class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -39,25 +47,26 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     content_issues: list[str]
     missed_patterns: list[Missed]
     ignore_case: bool
+    scope: Scope
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
-    """Patterns found in the final pages, over all patterns. Exact content counts as a pattern."""
+    """Patterns found in the generated content, over all patterns. Exact content counts as a pattern."""
+    options: Options = context.options or Options()
     try:
-        details = match(expected, context)
+        details = match(expected, context, options.ignore_case, options.scope)
     except PatternTimeoutError as error:
         return failed(NAME, str(error))
     if not details.total_patterns:
         return nothing_to_judge(NAME, "no pattern is expected", details)
-    note = f"{details.matched_patterns} of {details.total_patterns} patterns found"
+    note = f"{details.matched_patterns} of {counted(details.total_patterns, 'pattern')} found"
     return ratio(NAME, details.matched_patterns / details.total_patterns, note, details)
 
 
-def match(expected: Expected, context: Context) -> Details:
-    """Look for every pattern in the page that its operation belongs to, as that page is afterwards."""
-    options: Options = context.options or Options()
-    limits = with_case(context.policy.patterns, options.ignore_case)
-    texts = context.evidence.texts
+def match(expected: Expected, context: Context, ignore_case: bool | None, scope: Scope) -> Details:
+    """Look for every pattern on the page that its operation belongs to."""
+    limits = with_case(context.policy.patterns, ignore_case)
+    texts = searched(context.evidence, scope)
     total, issues, missed = 0, [], []
     for page_id, operation, wanted, exact in wanted_content(expected):
         total += 1
@@ -72,7 +81,13 @@ def match(expected: Expected, context: Context) -> Details:
         content_issues=issues,
         missed_patterns=missed,
         ignore_case=limits.ignore_case,
+        scope=scope,
     )
+
+
+def searched(evidence: Evidence, scope: Scope) -> dict[str, str]:
+    """By page, the text in which patterns are searched."""
+    return evidence.texts if scope == "page" else evidence.generated
 
 
 def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bool]]:
@@ -91,7 +106,7 @@ def expects_exactly(operation: Operation) -> str | None:
 
 
 def is_found(wanted: str, exact: bool, text: str, limits: Patterns) -> bool:
-    """Whether a page's text has the pattern, or has the exact text as a block or as blocks in a row."""
+    """Whether a text has the pattern, or has the exact text as a block or as blocks in a row."""
     if exact:
         return f"\n{wanted}\n" in f"\n{text}\n"
     return found(wanted, text, limits)

@@ -6,6 +6,7 @@ from scalepan.evals.result import ScorerDetails
 from scalepan.evals.scorers._ratio import failed, ratio
 from scalepan.evals.scorers._text import TextOptions, texts
 from scalepan.score import Score
+from scalepan.stats.products import product
 
 NAME = "embedding-similarity"
 Options = TextOptions
@@ -25,7 +26,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     if embedder is None:
         return failed(NAME, "no encoder found; 'scalepan doctor' shows how to add one")
     one, other = embedder.encode([got, wanted])
-    length = float(((one @ one) * (other @ other)) ** 0.5)
-    cosine = float(one @ other) / length if length else 0.0
+    length = float((product(one, one) * product(other, other)) ** 0.5)
+    cosine = float(product(one, other)) / length if length else 0.0
     value = min(1.0, max(0.0, cosine))
     return ratio(NAME, value, f"cosine {cosine:.3f}", Details(cosine=cosine, model=embedder.model_id))

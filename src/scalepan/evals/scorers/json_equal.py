@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import msgspec
 
 from scalepan.check import join
-from scalepan.errors import did_you_mean
+from scalepan.errors import counted, did_you_mean
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
-from scalepan.evals.result import ScorerDetails
+from scalepan.evals.result import ScorerDetails, as_json
 from scalepan.evals.scorers._ratio import ratio
 from scalepan.evals.scorers._text import TextOptions, alike, expected_of
 from scalepan.evals.scorers.levenshtein import distance
-from scalepan.evals.scorers.numeric import number
+from scalepan.evals.scorers.numeric import LARGEST, number
 from scalepan.score import Score
 
 NAME = "json-equal"
@@ -25,7 +25,7 @@ class Comparator(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     """How one field is compared: `how` is exact, ignoreCase, numeric, levenshtein, contains, set or ignore."""
 
     how: str = "exact"
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    tolerance: Annotated[float, msgspec.Meta(ge=0, le=LARGEST)] = 0.0
 
     def __post_init__(self) -> None:
         if self.how not in COMPARATORS:
@@ -78,7 +78,9 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
         total = total + value
     mean = total / len(compared) if compared else 1.0
     details = Details(fields=len(compared), differences=differences)
-    return ratio(NAME, mean, f"{len(compared) - len(differences)} of {len(compared)} fields as expected", details)
+    return ratio(
+        NAME, mean, f"{len(compared) - len(differences)} of {counted(len(compared), 'field')} as expected", details
+    )
 
 
 def _parsed(value: Any) -> Any:
@@ -154,4 +156,4 @@ COMPARATORS: dict[str, Callable[[Any, Any, Comparator], float]] = {
 
 
 def _shown(value: Any) -> Any:
-    return msgspec.UNSET if value is ABSENT else value
+    return msgspec.UNSET if value is ABSENT else as_json(value)

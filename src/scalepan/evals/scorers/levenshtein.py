@@ -1,5 +1,6 @@
 """levenshtein: how many characters must change to get from the output to the expected text?"""
 
+from scalepan.errors import InputError, counted
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
 from scalepan.evals.result import ScorerDetails
@@ -8,6 +9,8 @@ from scalepan.evals.scorers._text import TextOptions, texts
 from scalepan.score import Score
 
 NAME = "levenshtein"
+LONGEST = 100_000
+"""Characters of a text: the time grows with the product of both lengths, and this takes a few seconds."""
 Options = TextOptions
 
 
@@ -23,7 +26,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     got, wanted = texts(actual, expected, context.options or Options())
     changes, length = distance(got, wanted), max(len(got), len(wanted))
     value = 1.0 - changes / length if length else 1.0
-    return ratio(NAME, value, f"{changes} of {length} characters", Details(distance=changes, length=length))
+    return ratio(NAME, value, f"{changes} of {counted(length, 'character')}", Details(distance=changes, length=length))
 
 
 def distance(one: str, other: str) -> int:
@@ -36,6 +39,8 @@ def distance(one: str, other: str) -> int:
     """
     if not one:
         return len(other)
+    if max(len(one), len(other)) > LONGEST:
+        raise InputError(f"a text of more than {LONGEST:,} characters takes too long to compare")
     places: dict[str, int] = {}
     for index, character in enumerate(one):
         places[character] = places.get(character, 0) | 1 << index

@@ -42,7 +42,9 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
         "rubric",
         {
             "rubric": options.rubric,
-            "answer": text_of(actual.output) if actual.output is not None else "\n\n".join(context.evidence.texts.values()),
+            "answer": text_of(actual.output)
+            if actual.output is not None
+            else "\n\n".join(context.evidence.texts.values()),
             "expected": text_of(expected.output) if expected.output is not None else "",
             "sources": [page.text for page in context.evidence.pages],
         },

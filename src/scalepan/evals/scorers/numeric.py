@@ -1,7 +1,6 @@
 """numeric: is the output the expected number, nearly enough?"""
 
 import re
-from math import isfinite
 from typing import Annotated, Any
 from unicodedata import normalize
 
@@ -16,14 +15,16 @@ from scalepan.evals.scorers._text import expected_of
 from scalepan.score import Score
 
 NAME = "numeric"
+LARGEST = 1e300
+"""The largest number that is compared: differences and products stay finite."""
 _NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+(?:[eE][-+]?\d+)?")
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`tolerance`: the largest difference; `relative`: the largest difference as a share of the expected number."""
 
-    tolerance: Annotated[float, msgspec.Meta(ge=0)] = 0.0
-    relative: Annotated[float, msgspec.Meta(ge=0)] = 0.0
+    tolerance: Annotated[float, msgspec.Meta(ge=0, le=LARGEST)] = 0.0
+    relative: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
@@ -59,4 +60,7 @@ def number(value: Any) -> float | None:
         value = float(found[0].replace(",", "")) if len(found) == 1 else None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if isfinite(value) else None
+    try:
+        return float(value) if abs(value) <= LARGEST else None
+    except OverflowError:
+        return None

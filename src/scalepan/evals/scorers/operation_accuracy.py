@@ -1,7 +1,7 @@
 """operation-accuracy: which of the expected operations were done? (spec scorers.md, 1)"""
 
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -93,6 +93,24 @@ def match(actual: Output, expected: Expected, evidence: Evidence) -> Details:
     )
 
 
+def pairs(
+    actual: Output, expected: Expected, evidence: Evidence
+) -> Iterator[tuple[str, Operation | None, Operation | None]]:
+    """Every expected operation with what was done for it or instead of it, then what was done besides."""
+    wanted, done = _by_page(expected, evidence), _by_page(actual, evidence)
+    for page_id in {**wanted, **done}:
+        open_, left = _leftovers(wanted[page_id], done[page_id])
+        instead, left = _explain(open_, left)
+        others = {id(one): other for one, _, other in instead}
+        equal: defaultdict[Hashable, deque[_Seen]] = defaultdict(deque)
+        for seen in done[page_id]:
+            equal[seen[1:]].append(seen)
+        for one in wanted[page_id]:
+            other = others[id(one)] if id(one) in others else equal[one[1:]].popleft()
+            yield page_id, one.operation, other.operation if other else None
+        yield from ((page_id, None, other.operation) for other in left)
+
+
 def _by_page(side: Output | Expected, evidence: Evidence) -> defaultdict[str, list[_Seen]]:
     pages: defaultdict[str, list[_Seen]] = defaultdict(list)
     for group in side.operations:
@@ -121,7 +139,9 @@ def _leftovers(wanted: Sequence[_Seen], done: Sequence[_Seen]) -> tuple[list[_Se
     return open_, left[::-1]
 
 
-def _explain(open_: Sequence[_Seen], left: Sequence[_Seen]) -> tuple[list[tuple[_Seen, str, _Seen | None]], list[_Seen]]:
+def _explain(
+    open_: Sequence[_Seen], left: Sequence[_Seen]
+) -> tuple[list[tuple[_Seen, str, _Seen | None]], list[_Seen]]:
     """For each open expectation the nearest leftover and the first thing that differs; then what is still left."""
     nearest = _Nearest(left)
     # Who shares more with a leftover chooses first, so that a wrong position does not become a wrong type.

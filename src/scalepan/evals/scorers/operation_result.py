@@ -2,6 +2,7 @@
 
 import msgspec
 
+from scalepan.errors import counted
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
 from scalepan.evals.patterns import PatternTimeoutError
@@ -11,7 +12,12 @@ from scalepan.evals.scorers._ratio import failed
 from scalepan.score import Part, Score
 
 NAME = "operation-result"
-Options = content_quality.Options
+
+
+class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """`ignoreCase`: upper and lower case are the same. None: as the policy says."""
+
+    ignore_case: bool | None = None
 
 
 class NotApplied(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -40,8 +46,10 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
         rate = applied / len(outcomes)
     else:
         rate = 0.0 if any(group.operations for group in expected.operations) else 1.0
+    options: Options = context.options or Options()
     try:
-        content = content_quality.match(expected, context)
+        # The final page, as the spec says: what was there already counts as well.
+        content = content_quality.match(expected, context, options.ignore_case, "page")
     except PatternTimeoutError as error:
         return failed(NAME, str(error))
     quality = content.matched_patterns / content.total_patterns if content.total_patterns else None
@@ -59,7 +67,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
         return Score(NAME, rate, parts=(Part("applied", rate, 1.0, note=note),), base=rate, details=details)
     key = context.policy.operation_result
     value = (rate * key.applied_weight) + (quality * key.content_weight)
-    found = f"{content.matched_patterns} of {content.total_patterns} patterns found"
+    found = f"{content.matched_patterns} of {counted(content.total_patterns, 'pattern')} found"
     parts = (
         Part("applied", rate, key.applied_weight, note=note),
         Part("content", quality, key.content_weight, note=found),

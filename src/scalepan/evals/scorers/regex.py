@@ -6,8 +6,8 @@ from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
 from scalepan.evals.patterns import PatternTimeoutError, found, with_case
 from scalepan.evals.result import ScorerDetails
-from scalepan.evals.scorers._ratio import failed, ratio
-from scalepan.evals.scorers._text import expected_of, text_of
+from scalepan.evals.scorers._ratio import failed, nothing_to_judge, ratio
+from scalepan.evals.scorers._text import actual_text, all_expected, text_of
 from scalepan.score import Score
 
 NAME = "regex"
@@ -28,16 +28,17 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """The share that is found; `expected.output` is one pattern or a list of them."""
+    """The share that is found; `expected.matches`, else `expected.output`, is one pattern or a list of them."""
     options: Options = context.options or Options()
     limits = with_case(context.policy.patterns, options.ignore_case)
-    wanted = expected_of(expected)
-    patterns = wanted if isinstance(wanted, list) else [wanted]
-    text = text_of(actual.output)
+    patterns = [text_of(pattern) for pattern in all_expected(expected.matches, expected)]
+    text = actual_text(actual)
     try:
         missing = [p for p in patterns if not found(p, text, limits)]
     except PatternTimeoutError as error:
         return failed(NAME, str(error))
     hits = len(patterns) - len(missing)
     details = Details(matched_patterns=hits, total_patterns=len(patterns), missing=missing)
-    return ratio(NAME, hits / len(patterns) if patterns else 1.0, f"{hits} of {len(patterns)} found", details)
+    if not patterns:
+        return nothing_to_judge(NAME, "no pattern is expected", details)
+    return ratio(NAME, hits / len(patterns), f"{hits} of {len(patterns)} found", details)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from scalepan.arguments import is_number, wrong
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
 from scalepan.evals.result import ScorerDetails
@@ -16,7 +17,7 @@ NAME = "response-time"
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """`maxAcceptableMs`: up to here the score is 1; at twice that it is 0."""
 
-    max_acceptable_ms: Annotated[float, msgspec.Meta(gt=0)]
+    max_acceptable_ms: Annotated[float, msgspec.Meta(gt=0, le=1e12)]
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
@@ -35,6 +36,8 @@ class ResponseTimeScorer:
     """
 
     def __init__(self, max_acceptable_ms: float) -> None:
+        if not is_number(max_acceptable_ms) or not max_acceptable_ms > 0:
+            raise wrong("max_acceptable_ms", max_acceptable_ms, "a number of milliseconds, more than 0")
         self.max_acceptable_ms = max_acceptable_ms
 
     def score(self, actual: Any, expected: Any) -> float:  # noqa: ARG002 - the spec's interface

@@ -5,6 +5,8 @@ from collections.abc import Hashable, Iterator, Sequence
 
 import msgspec
 
+from scalepan.errors import counted
+from scalepan.evals.apply import Notes
 from scalepan.evals.blocks import Operation
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
@@ -42,14 +44,15 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     incorrect_targets: list[Incorrect]
 
 
-def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
+def score(actual: Output, expected: Expected, context: Context) -> Score:
     """Expected targets that an operation of the same page hits, each by its own."""
+    notes = context.evidence.applied.notes
     wanted, hit = _targets(expected), _targets(actual)
     correct = 0
     incorrect: list[Incorrect] = []
     for page_id, targets in wanted.items():
         others = hit.get(page_id, [])
-        partner = pair(targets, others)
+        partner = pair(targets, others, notes.get(page_id))
         correct += len(partner)
         taken = set(partner.values())
         left = iter([other for number, other in enumerate(others) if number not in taken])
@@ -60,7 +63,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
     details = Details(correct_targets=correct, total_targets=total, incorrect_targets=incorrect)
     if not total:
         return nothing_to_judge(NAME, "no operation is expected, so there is no target", details)
-    return ratio(NAME, correct / total, f"{correct} of {total} targets hit", details)
+    return ratio(NAME, correct / total, f"{correct} of {counted(total, 'target')} hit", details)
 
 
 def _targets(side: Output | Expected) -> dict[str, list[Target]]:
@@ -74,9 +77,9 @@ def _target(operation: Operation) -> Target:
     return Target(operation.target_block_id, operation.target_index)
 
 
-def pair(wanted: Sequence[Target], hit: Sequence[Target]) -> dict[int, int]:
-    """The most pairs with an equal id or an equal index, one to one: from number in `wanted` to number in `hit`."""
-    return _Pairing([_keys(target) for target in wanted], [_keys(target) for target in hit]).partner
+def pair(wanted: Sequence[Target], hit: Sequence[Target], page: Notes | None = None) -> dict[int, int]:
+    """The most pairs by id or by index, one to one: from number in `wanted` to number in `hit`."""
+    return _Pairing([_keys(target, page) for target in wanted], [_keys(target, page) for target in hit]).partner
 
 
 class _Pairing:
@@ -130,11 +133,16 @@ class _Pairing:
         return None
 
 
-def _keys(target: Target) -> list[Hashable]:
-    """Two absent values are no match, so they are no key."""
+def _keys(target: Target, page: Notes | None) -> list[Hashable]:
+    """What a target can be met by. An id and an index that name one block of the page before are one key.
+
+    Two absent values are no match, so they are no key.
+    """
     keys: list[Hashable] = []
     if target.target_block_id is not None:
         keys.append(("id", target.target_block_id))
-    if target.target_index is not None:
-        keys.append(("index", target.target_index))
-    return keys
+    index = target.target_index
+    if index is not None:
+        blocks = page.page.blocks if page is not None else ()
+        keys.append(("id", blocks[index].id) if index < len(blocks) else ("index", index))
+    return list(dict.fromkeys(keys))

@@ -35,7 +35,8 @@ def l0_ilike(sought: Sought, k: int) -> list[Hit]:
     where, values = _within(sought)
     pattern = "".join(f"\\{sign}" if sign in "\\%_" else sign for sign in sought.normal)
     query = (
-        f"SELECT id FROM claims WHERE {where} AND normalized_text ILIKE ? ESCAPE '\\' ORDER BY {_NEWEST_FIRST} LIMIT {k:d}"
+        f"SELECT id FROM claims WHERE {where} AND normalized_text ILIKE ? ESCAPE '\\' "
+        f"ORDER BY {_NEWEST_FIRST} LIMIT {k:d}"
     )
     with sought.deadline.interrupting(sought.cursor, "L0"):
         found = sought.cursor.execute(query, [*values, f"%{pattern}%"]).fetchall()

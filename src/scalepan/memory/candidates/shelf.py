@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from scalepan.memory.boundary import Reach
+from scalepan.memory.claim_rules import allowed as rules_allow
 from scalepan.memory.model import KINDS, SECONDS_A_DAY, Claim, faded
 from scalepan.memory.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
@@ -28,7 +29,7 @@ _COLUMNS: dict[str, Any] = {
     "session": np.int32,
     "scope": np.int8,
     "class_": np.int8,
-    "kind": np.int16,
+    "kind": np.int32,
     "utility": np.float64,
     "utility_at": np.float64,
     "confidence": np.float64,
@@ -49,7 +50,7 @@ class Entry(NamedTuple):
 
 
 class Shelf:
-    """Rows are only ever added; one that is removed is dead, and no mask has it."""
+    """Rows are only ever added; one that is removed is dead, and no mask has it. Hold the index's lock to use it."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -58,6 +59,7 @@ class Shelf:
         self.dead = 0
         self._codes: dict[str | None, int] = {}
         self._kinds: dict[str, int] = {kind: code for code, kind in enumerate(KINDS)}
+        self._about: dict[str, list[int]] = {}
         self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in _COLUMNS.items()}
         self._masks: dict[tuple[Reach, tuple[str, ...] | None], Mask] = {}
         self._populations: dict[Any, tuple[Population, float]] = {}
@@ -78,6 +80,8 @@ class Shelf:
             self.row_of[entry.claim.id] = row
             self.ids.append(entry.claim.id)
             self._claims.append(entry.claim)
+            for entity in entry.claim.entities:
+                self._about.setdefault(entity.name, []).append(row)
         rows = np.arange(start, start + len(entries))
         self._fill(rows, entries)
         self._changed()
@@ -122,6 +126,7 @@ class Shelf:
         found = self._masks.get(key)
         if found is None:
             found = self._mask(reach, kinds)
+            found.flags.writeable = False  # requests share it
             if len(self._masks) >= KEPT_MASKS:
                 self._masks.clear()
             self._masks[key] = found
@@ -136,7 +141,28 @@ class Shelf:
         if kinds is not None:
             codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
             allowed &= np.isin(self.column("kind"), codes)
-        return allowed & self._in_scope(reach)
+        allowed &= self._in_scope(reach)
+        return allowed & rules_allow(reach.rules, self, reach.moment) if reach.rules else allowed
+
+    def words(self, attribute: str) -> "tuple[NDArray[Any], Sequence[str]]":
+        """Of each row the code of a word, and the words by their codes: for invariants over claims."""
+        match attribute:
+            case "kind":
+                return self.column("kind"), list(self._kinds)
+            case "scope":
+                return self.column("scope"), SCOPES
+            case _:
+                return self.column("class_"), CLASSES
+
+    def ages(self, moment: float) -> "NDArray[np.float64]":
+        """How old each row's text is, in days."""
+        return np.maximum(moment - self.column("ts"), 0.0) / SECONDS_A_DAY
+
+    def about(self, entity: str) -> "Mask":
+        """The rows that are about an entity of this name."""
+        found = np.zeros(len(self), dtype=bool)
+        found[self._about.get(entity, [])] = True
+        return found
 
     def _in_scope(self, reach: Reach) -> "Mask":
         """Session claims in their session, project claims in their project, principles in theirs or, without, all."""
@@ -168,6 +194,8 @@ class Shelf:
             kept = (population(self.utility(mask, now, policy)), now)
             if bool((self.column("utility_at")[mask] > now).any()):
                 return kept[0]  # what is set in the future does not fade yet
+            if reach.moment is not None:
+                return kept[0]  # what is in reach changes with time: there is nothing to come back to
             self._populations[key] = kept
         left = faded(1.0, (now - kept[1]) / SECONDS_A_DAY, policy.utility_half_life_days)
         return Population(kept[0].mean * left, kept[0].deviation * left)
@@ -228,7 +256,8 @@ class Shelf:
         capacity = len(self._columns["alive"])
         if rows > capacity:
             grown = max(rows, 2 * capacity)
-            self._columns = {name: np.resize(column, grown) for name, column in self._columns.items()}
+            # Zeros behind the rows that are there: np.resize would repeat them, and with them other tenants' codes.
+            self._columns = {name: np.pad(column, (0, grown - capacity)) for name, column in self._columns.items()}
 
 
 def _known(number: float) -> float | None:

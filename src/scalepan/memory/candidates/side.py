@@ -44,11 +44,12 @@ class Side:
 
     def search(self, sought: Sought, k: int) -> list[Hit]:
         """The k best claims."""
-        with self._lock:
-            with sought.deadline.not_counted():
-                database = self._filled(sought)
-            with sought.deadline.interrupting(database, self.extension):
-                found = self._search(database, sought, k)
+        # The index's lock comes first wherever both are held, so that no two searches wait for each other.
+        with sought.deadline.not_counted(), sought.index.lock, self._lock:
+            database = self._filled(sought)
+            query = self._query(sought, k)
+        with self._lock, sought.deadline.interrupting(database, self.extension):
+            found = self._scored(database.execute(query).fetchall()) if query else []
         with sought.index.lock:
             return ranked(sought.index, found)
 
@@ -58,16 +59,20 @@ class Side:
             file = extension_file(self.extension)
             database: DuckDBPyConnection = duckdb().connect(":memory:", config={"threads": 1})
             database.execute(f"LOAD '{str(file).replace(chr(39), chr(39) * 2)}'")
-            with sought.index.lock:
-                self._fill(database, sought)
+            self._fill(database, sought)
             self._database, self._key = database, key
         return self._database
 
     def _fill(self, database: "DuckDBPyConnection", sought: Sought) -> None:
         raise NotImplementedError
 
-    def _search(self, database: "DuckDBPyConnection", sought: Sought, k: int) -> list[tuple[int, float]]:
+    def _query(self, sought: Sought, k: int) -> str:
+        """The SQL that finds the k best rows of the copy, best first; empty if there is nothing to look for."""
         raise NotImplementedError
+
+    def _scored(self, found: list[tuple[Any, float]]) -> list[tuple[int, float]]:
+        """What it finds as rows and scores."""
+        return found
 
 
 class FullText(Side):
@@ -90,15 +95,15 @@ class FullText(Side):
             "ignore = '[^a-z0-9]+', strip_accents = 0, lower = 0)"
         )
 
-    def _search(self, database: "DuckDBPyConnection", sought: Sought, k: int) -> list[tuple[int, float]]:
+    def _query(self, sought: Sought, k: int) -> str:
         coded = " ".join(sought.index.words.codes(sought.terms))
         if not coded:
-            return []
+            return ""
         policy = sought.policy.text
-        return database.execute(
+        return (
             f"SELECT row, fts_main_claims.match_bm25(row, '{coded}', k := {policy.k1!r}, b := {policy.b!r}) AS score "
             f"FROM claims WHERE score IS NOT NULL ORDER BY score DESC, row DESC LIMIT {k:d}"
-        ).fetchall()
+        )
 
 
 class NearestNeighbors(Side):
@@ -117,11 +122,13 @@ class NearestNeighbors(Side):
             database.unregister("incoming")
         database.execute("CREATE INDEX near ON claims USING HNSW (embedding) WITH (metric = 'cosine')")
 
-    def _search(self, database: "DuckDBPyConnection", sought: Sought, k: int) -> list[tuple[int, float]]:
-        found = database.execute(
+    def _query(self, sought: Sought, k: int) -> str:
+        return (
             f"SELECT row, array_cosine_distance(embedding, {sought.vector_literal()}) AS distance "
             f"FROM claims ORDER BY distance LIMIT {k:d}"
-        ).fetchall()
+        )
+
+    def _scored(self, found: list[tuple[Any, float]]) -> list[tuple[int, float]]:
         # Distance and cosine are kept apart nowhere else: sim = 1 - dist.
         return [(int(row), 1 - distance) for row, distance in found]
 

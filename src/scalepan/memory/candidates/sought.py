@@ -1,5 +1,6 @@
 """What is looked for, and what a level finds."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,8 +37,17 @@ class Sought:
     sides: "Sides"
 
     def mask(self) -> "NDArray[np.bool_]":
-        """The rows that may be read."""
+        """The rows that may be read. It is true as long as the index's lock is held."""
         return self.index.shelf.mask(self.reach, self.kinds)
+
+    def one_state(self) -> AbstractContextManager[object]:
+        """Hold this from the first look at the index to the last, so that all of them see the same claims.
+
+        Only where the index does all the work: DuckDB's levels take long, and look at tables that are a moment ahead
+        or behind in any case. Who may see a claim is decided once more when it is weighed.
+        """
+        by_index = self.policy.text.level == self.policy.vectors.level == "index"
+        return self.index.lock if by_index else nullcontext()
 
     def vector_literal(self) -> str:
         """The query's vector written out: bound as a list it takes 30 ms, and DuckDB's index needs a constant."""
@@ -54,5 +64,6 @@ class Hit(NamedTuple):
 
 
 def ranked(index: Index, found: list[tuple[int, float]]) -> list[Hit]:
-    """Rows and scores, best first, as hits."""
-    return [Hit(index.shelf.ids[row], raw, rank) for rank, (row, raw) in enumerate(found, 1)]
+    """Rows and scores, best first, as hits; without those that were removed since they were found."""
+    there = [(id_, raw) for row, raw in found if (id_ := index.shelf.ids[row])]
+    return [Hit(id_, raw, rank) for rank, (id_, raw) in enumerate(there, 1)]

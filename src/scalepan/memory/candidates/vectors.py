@@ -14,6 +14,7 @@ import numpy as np
 
 from scalepan.memory.candidates.top import top
 from scalepan.policy.retrieval import Vectors as Policy
+from scalepan.stats.products import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -94,8 +95,8 @@ class Vectors:
         elif count < FEW * known:
             rows = np.flatnonzero(wanted)
         else:
-            return top(self._matrix[:known] @ unit, wanted, k, newest[:known])
-        sims = self._matrix[rows] @ unit
+            return top(product(self._matrix[:known], unit), wanted, k, newest[:known])
+        sims = product(self._matrix[rows], unit)
         return [(int(rows[i]), sim) for i, sim in top(sims, np.ones(len(rows), dtype=bool), k, newest[rows])]
 
     def _likely(self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]", count: int) -> "NDArray[np.int64]":

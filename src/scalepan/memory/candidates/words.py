@@ -130,9 +130,11 @@ class Words:
         >>> round(words.overlap(0, 1), 3)
         0.333
         """
-        a, b = self._set(one), self._set(other)
-        either = len(a | b)
-        return len(a & b) / either if either else 0.0
+        return shared(*self.sets([one, other]))
+
+    def sets(self, rows: Iterable[int]) -> list[set[int]]:
+        """The terms of rows, as numbers."""
+        return [self._set(row) for row in rows]
 
     def has_any(self, row: int, terms: Iterable[str]) -> bool:
         """Whether a row has one of these terms."""
@@ -160,6 +162,12 @@ class Words:
     def _numbers(self, row: int) -> "array[int]":
         start = self._ends[row - 1] if row else 0
         return self._forward[start : self._ends[row]]
+
+
+def shared(a: set[int], b: set[int]) -> float:
+    """How much of two sets of terms is in both: 0 for nothing, 1 for all."""
+    either = len(a | b)
+    return len(a & b) / either if either else 0.0
 
 
 def bm25(

@@ -10,6 +10,8 @@ import msgspec
 from starlette.routing import Route, Router
 
 import scalepan
+from scalepan.serve.http.answering import PATH as ANSWER
+from scalepan.serve.http.answering import Answering
 from scalepan.serve.http.calls import Call
 from scalepan.serve.http.desks import Desks
 from scalepan.serve.http.guard import MCP, Guard
@@ -51,6 +53,7 @@ class App:
 
     def _router(self, limits: Limits) -> Router:
         routes = [Route(tool.url, _Asgi(Call(tool, self.work, limits)), methods=["POST"]) for tool in TOOLS]
+        routes += [Route(ANSWER, _Asgi(Answering(self.work, limits)), methods=["POST"])]
         routes += [Route(read.path, _Asgi(Reading(read, self.work)), methods=["GET"]) for read in READS]
         routes += [
             Route(MCP, _Asgi(self.mcp), methods=["GET", "POST", "DELETE"]),
@@ -101,7 +104,7 @@ class App:
         told = {
             "name": "scalepan",
             "version": scalepan.__version__,
-            "api": [tool.url for tool in TOOLS] + [read.path for read in READS],
+            "api": [*(tool.url for tool in TOOLS), ANSWER, *(read.path for read in READS)],
             "mcp": MCP,
             "openapi": "/openapi.json",
             "health": "/healthz",

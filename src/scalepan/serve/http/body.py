@@ -17,7 +17,9 @@ def media_type(visit: Visit) -> bytes:
     given, _, more = visit.headers.get(b"content-type", b"").lower().partition(b";")
     charset = more.strip().replace(b'"', b"")
     if given.strip() not in (JSON, NDJSON) or charset not in (b"", b"charset=utf-8"):
-        raise RefusedError(415, "VALIDATION_ERROR", "the body has to be application/json or application/x-ndjson, in UTF-8")
+        raise RefusedError(
+            415, "VALIDATION_ERROR", "the body has to be application/json or application/x-ndjson, in UTF-8"
+        )
     if visit.headers.get(b"content-encoding", b"identity").lower() != b"identity":
         raise RefusedError(415, "VALIDATION_ERROR", "a compressed body is not taken")
     return given.strip()

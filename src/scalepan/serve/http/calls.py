@@ -103,7 +103,7 @@ class Call:
         try:
             return self._decode(text)
         except _NOT_READ:  # it stops at the first fault, of the JSON or of what it says; now all are found
-            return checked(self.tool, _read(text, msgspec.json.decode))
+            return checked(self.tool, read_json(text, msgspec.json.decode))
 
     async def _one(self, visit: Visit, request: Any, caller: Caller) -> Any:
         answer = await self._do(visit, partial(self._run, visit.desk, request, caller))
@@ -117,7 +117,7 @@ class Call:
         return await self._work.run(self.tool.seconds, self.tool.name, work)
 
     async def _array(self, visit: Visit, body: bytes) -> list[Any]:
-        raw = _read(body, _decode_array)
+        raw = read_json(body, _decode_array)
         if len(raw) > MOST_IN_ARRAY:
             raise InputError(
                 f"{len(raw):,} requests in one array are too many: the limit is {MOST_IN_ARRAY:,}; "
@@ -149,7 +149,7 @@ class Call:
         ]
 
 
-def _read(text: bytes, decode: Callable[[bytes], R]) -> R:
+def read_json(text: bytes, decode: Callable[[bytes], R]) -> R:
     """What stands in a JSON text."""
     try:
         return decode(text)

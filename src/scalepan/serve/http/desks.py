@@ -19,7 +19,9 @@ class Desks:
         self.store = store
         self._kept: OrderedDict[tuple[object, ...], Desk] = OrderedDict()
 
-    def desk(self, tenant: str, project: str | None, session: str | None, classes: tuple[BoundaryClass, ...] | None) -> Desk:
+    def desk(
+        self, tenant: str, project: str | None, session: str | None, classes: tuple[BoundaryClass, ...] | None
+    ) -> Desk:
         """The desk for them."""
         key = (tenant, project, session, classes)
         found = self._kept.get(key)

@@ -14,6 +14,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 
 from scalepan.errors import InputError
+from scalepan.names import check_label
 from scalepan.serve.envelope import failure
 from scalepan.serve.http.body import linger
 from scalepan.serve.http.desks import Desks
@@ -141,7 +142,9 @@ class Guard:
         seconds = self._buckets.wait(who)
         if seconds:
             wait = b"%d" % max(1, round(seconds + 0.5))
-            raise RefusedError(429, "RATE_LIMIT", f"over {self._limits.rate:g} requests a second", [(b"retry-after", wait)])
+            raise RefusedError(
+                429, "RATE_LIMIT", f"over {self._limits.rate:g} requests a second", [(b"retry-after", wait)]
+            )
 
     async def _token(self, visit: Visit, peer: str) -> Token | None:
         """The token of a request; None where none is needed. A wrong one is refused even then."""
@@ -168,7 +171,11 @@ class Guard:
         if token.project is not None and project not in (None, token.project):
             raise RefusedError(403, "BOUNDARY_DENIED", "this token is for another project")
         visit.token = token.id
-        visit.caller = msgspec.structs.replace(visit.caller, client=f"token {token.id}")
+        identity = f"token {token.id}"
+        visit.caller = msgspec.structs.replace(
+            visit.caller, client=identity, identity=identity, may_answer=bool(token.may_answer)
+        )
+        visit.project = token.project
         visit.desk = self._desks.desk(
             token.tenant,
             token.project if token.project is not None else project or settings.project,
@@ -206,4 +213,4 @@ def _name(headers: Mapping[bytes, bytes], header: bytes) -> str | None:
         return None
     if not _NAME.fullmatch(given):
         raise InputError("is no name: 1 to 200 printable ASCII characters, no spaces", path=header.decode())
-    return given.decode()
+    return check_label(given.decode(), header.decode())

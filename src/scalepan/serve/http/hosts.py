@@ -31,7 +31,9 @@ class Hosts:
         host = headers.get(b"host", b"").lower()
         if _name(host) not in self.names:
             shown = host.decode("ascii", "replace")
-            raise RefusedError(403, "BOUNDARY_DENIED", f"host '{shown[:100]}' is not served here; --allow-host adds a name")
+            raise RefusedError(
+                403, "BOUNDARY_DENIED", f"host '{shown[:100]}' is not served here; --allow-host adds a name"
+            )
         origin = headers.get(b"origin")
         if origin is not None and origin.lower() not in (b"http://" + host, b"https://" + host):
             raise RefusedError(403, "BOUNDARY_DENIED", "requests from other origins are refused")

@@ -5,13 +5,17 @@ from typing import Any
 import msgspec
 
 import scalepan
+from scalepan.serve import answers, requests
 from scalepan.serve.envelope import CODES
+from scalepan.serve.http.answering import NAME
+from scalepan.serve.http.answering import PATH as ANSWER
 from scalepan.serve.http.calls import MOST_IN_ARRAY
 from scalepan.serve.http.reads import READS, Read
 from scalepan.serve.tools import TOOLS, Tool
 
 SCHEMAS = "#/components/schemas/"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"
+_ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 _WHO = [{"$ref": "#/components/parameters/Project"}, {"$ref": "#/components/parameters/Session"}]
 _ERRORS = {
     "400": "Not JSON, or a header that cannot be.",
@@ -58,9 +62,10 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 def document() -> dict[str, Any]:
     """The whole document."""
     types: list[type[Any]] = [Error, Health, *(type_ for tool in TOOLS for type_ in (tool.request, tool.answer))]
-    types += [read.answer for read in READS]
+    types += [requests.Answer, *(read.answer for read in READS)]
     refs, schemas = _schemas(list(dict.fromkeys(types)))
     paths: dict[str, Any] = {tool.url: {"post": _call(tool, refs)} for tool in TOOLS}
+    paths[ANSWER] = {"post": _answering(refs)}
     paths |= {read.path: {"get": _read(read, refs)} for read in READS}
     paths["/healthz"] = {"get": _health(refs)}
     return {
@@ -130,12 +135,25 @@ def _call(tool: Tool, refs: dict[type[Any], Any]) -> dict[str, Any]:
     }
 
 
+def _answering(refs: dict[type[Any], Any]) -> dict[str, Any]:
+    return {
+        "operationId": NAME,
+        "summary": "Answer a question that waits",
+        "description": "Needs a token that may answer; whoever asked cannot.",
+        "parameters": [_ID, *_WHO],
+        "requestBody": {"required": True, "content": {_JSON: {"schema": refs[requests.Answer]}}},
+        "responses": {
+            "200": {"description": "What came of it.", "content": {_JSON: {"schema": refs[answers.Decision]}}},
+            **_refs(_ERRORS),
+        },
+    }
+
+
 def _read(read: Read, refs: dict[type[Any], Any]) -> dict[str, Any]:
-    id_ = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
     return {
         "operationId": f"get_{read.name}",
         "summary": read.summary,
-        "parameters": [*([id_] if "{id}" in read.path else []), *_WHO],
+        "parameters": [*([_ID] if "{id}" in read.path else []), *_WHO],
         "responses": {
             "200": {"description": "What was asked for.", "content": {_JSON: {"schema": refs[read.answer]}}},
             **_refs(code for code in _ERRORS if code not in ("408", "409", "413", "415")),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import anyio
+import msgspec
 from anyio.abc import TaskStatus
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -12,6 +13,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
 from scalepan.serve.desk import Desk
+from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.visit import visit_of
@@ -34,6 +36,11 @@ class HttpDoor(Door):
         if ctx.request is None:
             raise RuntimeError("a message came without its HTTP request")
         return visit_of(ctx.request.scope).desk
+
+    def caller(self, ctx: Context) -> Caller:
+        """The client by its own name, and by its token."""
+        known = visit_of(ctx.request.scope).caller if ctx.request is not None else caller()
+        return msgspec.structs.replace(super().caller(ctx), identity=known.identity, may_answer=known.may_answer)
 
     async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
         """As any other request: a server that stops waits for it."""

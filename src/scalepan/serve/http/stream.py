@@ -28,8 +28,8 @@ async def stream(
     answer: Callable[[Sequence[Line]], Awaitable[list[Any]]],
 ) -> None:
     """Answer lines as they come. What ends the stream before its time is its last line."""
-    inbox = Inbox(receive, visit, limits)
     outbox = Outbox(send, limits.body_seconds)
+    inbox = Inbox(receive, visit, limits, outbox)
     gone = False
     try:
         async with asyncio.TaskGroup() as beside:
@@ -61,8 +61,9 @@ class Inbox:
     A further part is always awaited, because that is how a client is seen to go.
     """
 
-    def __init__(self, receive: Any, visit: Visit, limits: Limits) -> None:
+    def __init__(self, receive: Any, visit: Visit, limits: Limits, outbox: "Outbox") -> None:
         self._receive = receive
+        self._outbox = outbox
         self._lines = lines(receive, visit, limits)
         self._waiting: asyncio.Queue[list[Line] | None] = asyncio.Queue(1)
         self.get = self._waiting.get
@@ -78,7 +79,9 @@ class Inbox:
         await self._waiting.put(None)
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        raise GoneAwayError
+        # After the last byte the server says the same of a client that is still there.
+        if not self._outbox.finished:
+            raise GoneAwayError
 
     async def linger(self) -> None:
         """Throw away what still comes, for a moment: who is cut off in mid-sentence may never read the last line."""
@@ -100,6 +103,8 @@ class Outbox:
         self._waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._bytes = 0
         self._room = asyncio.Event()
+        self.finished = False
+        """Whether all answers are handed over."""
 
     async def room(self) -> None:
         """Wait while too much is waiting, but not for ever."""
@@ -123,4 +128,5 @@ class Outbox:
             await self._send({"type": "http.response.body", "body": data, "more_body": True})
             self._bytes -= len(data)
             self._room.set()
+        self.finished = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,8 +1,12 @@
 """Native traces from JSON lines: one a line, read line by line, bad lines reported and left out."""
 
+import os
 from collections.abc import Iterator
+from io import TextIOBase
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from scalepan.arguments import as_path, wrong
 from scalepan.errors import InputError
 from scalepan.trace.model import ReasoningTrace
 
@@ -24,8 +28,27 @@ class BadRow(NamedTuple):
     error: InputError
 
 
-def read_jsonl(stream: BinaryIO, name: str) -> Iterator[Row | BadRow]:
-    """Every line of `stream` as a trace or as the reason why it is none; blank lines are passed over."""
+def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = None) -> Iterator[Row | BadRow]:
+    """Every line of a file as a trace or as the reason why it is none; blank lines are passed over.
+
+    `source` is a path, or a file that is open for reading bytes; `name` is what errors call it.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return _read_path(as_path("source", source), name)
+    if isinstance(source, TextIOBase) or not callable(getattr(source, "readline", None)):
+        raise wrong("source", source, "a path, or a file that is open for reading bytes: open(path, 'rb')")
+    return _read(source, name or str(getattr(source, "name", "traces")))
+
+
+def _read_path(path: Path, name: str | None) -> Iterator[Row | BadRow]:
+    try:
+        with path.open("rb") as stream:
+            yield from _read(stream, name or str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _read(stream: BinaryIO, name: str) -> Iterator[Row | BadRow]:
     for number, data in _lines(stream):
         if data is None:
             yield BadRow(number, InputError(f"is longer than {MAX_LINE_BYTES:,} bytes", file=name, line=number))

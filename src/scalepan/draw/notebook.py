@@ -1,0 +1,39 @@
+"""What a notebook shows in place of a line of text: the waterfall of a Score, a sentence with one, a table.
+
+Text takes the color of the notebook around it, so light and dark themes both read well; everything that is not ours is
+escaped, because names, notes and claims come from outside and a notebook runs what it is shown.
+"""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from scalepan.draw.svg import score_svg
+from scalepan.errors import printable
+from scalepan.score import Score
+
+INK = "currentColor"
+CELL = "text-align:left;vertical-align:top;padding:.2em .8em .2em 0"
+
+
+def score_html(score: Score) -> str:
+    """The waterfall."""
+    return f'<div style="overflow-x:auto">{score_svg(score, ink=INK, quiet=INK)}</div>'
+
+
+def sentence_html(sentence: str, score: Score) -> str:
+    """A sentence (text), and the score behind it."""
+    return f"<div><p>{_text(sentence)}</p>{score_html(score)}</div>"
+
+
+def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table of text under a caption."""
+    head = "".join(f'<th style="{CELL}">{_text(column)}</th>' for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL};white-space:pre-wrap">{_text(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<div><p>{_text(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _text(text: str) -> str:
+    return escape("\n".join(printable(line) for line in text.split("\n")))

@@ -1,0 +1,73 @@
+"""What must be over before the interpreter ends: native code in threads that nobody waits for.
+
+A daemon thread that is inside a C++ library at exit is not stopped there. It loses the library's globals while it runs,
+and when it comes back for the interpreter it is killed in the middle of C++ frames, which aborts the whole process.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+
+from scalepan.errors import ScalepanError
+
+WAIT_SECONDS = 5.0
+"""How long an exit waits at most for what is under way, and cannot be stopped."""
+
+
+class _Native:
+    """Every call under way that must be over before the interpreter ends, and how to stop it if it can be stopped."""
+
+    def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        # In a forked child too: the parent's threads do not cross a fork, and its lock may be held for ever.
+        self.changed = threading.Condition()
+        self.calls: dict[object, Callable[[], object] | None] = {}
+        self.ending = False
+
+    def enter(self, stop: Callable[[], object] | None) -> object:
+        call = object()
+        with self.changed:
+            # The main thread ends itself, so it can be trusted to be done; nobody else may begin now.
+            if self.ending and threading.current_thread() is not threading.main_thread():
+                raise ScalepanError("the process is ending")
+            self.calls[call] = stop
+        return call
+
+    def leave(self, call: object) -> None:
+        with self.changed:
+            self.calls.pop(call, None)
+            if self.ending:
+                self.changed.notify_all()
+
+    def end(self) -> None:
+        """Refuse new calls, stop those that can be stopped, and wait for the others."""
+        deadline = monotonic() + WAIT_SECONDS
+        with self.changed:
+            self.ending = True
+            for stop in self.calls.values():
+                if stop is not None:
+                    with suppress(Exception):
+                        stop()
+            while self.calls and (left := deadline - monotonic()) > 0:
+                self.changed.wait(left)
+
+
+_native = _Native()
+os.register_at_fork(after_in_child=_native.begin)
+# Not `threading._register_atexit`: that is called while ordinary threads, which Python waits for, may still have work.
+atexit.register(_native.end)
+
+
+@contextmanager
+def before_exit(stop: Callable[[], object] | None = None) -> Iterator[None]:
+    """The interpreter does not end while the block runs, for five seconds at most; at exit it calls `stop`."""
+    call = _native.enter(stop)
+    try:
+        yield
+    finally:
+        _native.leave(call)

@@ -1,0 +1,94 @@
+"""Files and folders that only their owner can read, whatever the umask says."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+_OTHERS = 0o077
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those missing above it, each open to its owner alone. One that exists stays as it is."""
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        try:
+            folder.mkdir(mode=FOLDER_MODE)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise
+        else:
+            folder.chmod(FOLDER_MODE)  # the umask may have taken the owner's own rights
+    if not path.is_dir():
+        raise NotADirectoryError(20, "Not a directory", str(path))
+
+
+def open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """`os.open` for a file of ours: made or found, afterwards only its owner can read it."""
+    handle = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
+    try:
+        _close_to_others(handle, os.fstat(handle))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def write_private(path: Path) -> BinaryIO:
+    """A file to write from the start. What is not a plain file, such as /dev/stdout, keeps its rights."""
+    return open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
+
+
+def write_text_private(path: Path, text: str) -> None:
+    """Write a whole text file, such as a report: it may quote what is in the store."""
+    with write_private(path) as file:
+        file.write(text.encode())
+
+
+def make_file(path: Path) -> None:
+    """An empty file, unless there is one; afterwards only its owner can read it.
+
+    No handle of it is ever closed here: that would let go of every lock that this process has on the file.
+    """
+    if not path.exists():
+        handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        os.close(handle)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            os.replace(draft, path)
+        finally:
+            Path(draft).unlink(missing_ok=True)
+    close_to_others(path)
+
+
+def close_to_others(path: Path) -> None:
+    """Take everybody else's rights from a file of ours, without opening it."""
+    try:
+        _close_to_others(path, path.lstat())
+    except FileNotFoundError:
+        return
+
+
+def is_ours(found: os.stat_result) -> bool:
+    """Whether a file belongs to the user that runs this process."""
+    return found.st_uid == os.geteuid()
+
+
+def user_name(uid: int) -> str:
+    """How a person knows a user: `'alice'`, or `number 1001` where the system has no name for it."""
+    import pwd
+
+    try:
+        return f"'{pwd.getpwuid(uid).pw_name}'"
+    except KeyError:
+        return f"number {uid}"
+
+
+def _close_to_others(what: int | Path, found: os.stat_result) -> None:
+    if stat.S_ISREG(found.st_mode) and is_ours(found) and stat.S_IMODE(found.st_mode) != FILE_MODE:
+        os.chmod(what, FILE_MODE)

@@ -1,0 +1,119 @@
+"""What a policy may not say unless the user named it: where text is sent, under which key, and which files are read.
+
+A file found by walking upward and a policy in a store are data that somebody else may have put there. What they say of
+those keys is ignored, and told once. (Code is run for no policy at all: a preset names registered scorers.)
+"""
+
+import threading
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal, NamedTuple
+
+from scalepan.errors import PolicyWarning, printable
+
+Source = Literal["named", "call", "found", "stored"]
+"""Who says it: a file that the user named, or their own configuration; environment and call; a file found upward; a
+store."""
+
+PATH_STARTS = ("/", ".", "~")
+"""What a path begins with where a name could stand too: `./model` is a folder, `model` is a name."""
+
+
+class Layer(NamedTuple):
+    """Some keys of a policy and who said so."""
+
+    origin: str
+    values: Mapping[str, Any]
+    source: Source = "stored"
+
+    @property
+    def may_relax(self) -> bool:
+        """Whether it may make `boundary` and `redact` less strict."""
+        return self.source == "named"
+
+    @property
+    def may_send(self) -> bool:
+        """Whether it may say where text is sent, under which key, and which files are read."""
+        return self.source in ("named", "call")
+
+
+class Ignored(NamedTuple):
+    """A key that a layer sets and may not, with the value that it wanted."""
+
+    path: str
+    value: Any
+    why: str
+
+
+def reserved(layer: Layer) -> Iterator[Ignored]:
+    """What this layer says and may not.
+
+    >>> [key.path for key in reserved(Layer("found", {"judge": {"key_env": "HOME", "redact": True}, "value": {}}))]
+    ['judge.key_env']
+    """
+    if layer.may_send:
+        return
+    judge, embed = _table(layer.values, "judge"), _table(layer.values, "embed")
+    if "base_url" in judge:
+        yield Ignored("judge.base_url", judge["base_url"], "where text is sent")
+    if "key_env" in judge:
+        yield Ignored("judge.key_env", judge["key_env"], "which secret is sent along")
+    if judge.get("redact") is False:
+        yield Ignored("judge.redact", False, "whether text is sent unredacted")
+    if isinstance(model := embed.get("model"), str) and model.startswith(PATH_STARTS):
+        yield Ignored("embed.model", model, "which files are read")
+
+
+def without(values: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
+    """The same values without these keys of sections.
+
+    >>> without({"judge": {"base_url": "http://x", "model": "m"}}, ["judge.base_url"])
+    {'judge': {'model': 'm'}}
+    """
+    left = dict(values)
+    for path in paths:
+        section, _, key = path.partition(".")
+        left[section] = {name: value for name, value in left[section].items() if name != key}
+    return left
+
+
+def at(values: Mapping[str, Any], path: str) -> Any:
+    """What stands at a key of a section."""
+    section, _, key = path.partition(".")
+    return _table(values, section).get(key)
+
+
+def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table = values.get(name)
+    return table if isinstance(table, Mapping) else {}
+
+
+_lock = threading.Lock()
+_told: set[str] = set()
+_watching: ContextVar[list[str] | None] = ContextVar("watching", default=None)
+
+
+def tell(message: str) -> None:
+    """A PolicyWarning, once in the life of this process: a policy is loaded many times."""
+    message = printable(message)
+    if (watched := _watching.get()) is not None:
+        watched.append(message)
+        return
+    with _lock:
+        if message in _told:
+            return
+        _told.add(message)
+    warnings.warn(message, PolicyWarning, stacklevel=3)
+
+
+@contextmanager
+def watched() -> Iterator[list[str]]:
+    """Collects what would have been told in this block."""
+    messages: list[str] = []
+    token = _watching.set(messages)
+    try:
+        yield messages
+    finally:
+        _watching.reset(token)

@@ -1,0 +1,142 @@
+"""Passwords on the command line: as an option that says so, or by the command that takes it."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from scalepan.redact.names import STEMS
+from scalepan.redact.plain import MARK
+from scalepan.redact.plausible import like_key, looks_random, random_letters, stand_in
+from scalepan.redact.rule import Hit, Near, Rule, patterns
+from scalepan.redact.view import View
+from scalepan.redact.words import COMMON
+
+_VALUE = rf"[\"']?(?P<value>[^\s\"'`|;<>{MARK}]{{0,199}}[^\s\"'`|;<>,{MARK}])"
+_QUOTED = rf"[\"'](?P<value>[^\"'\n{MARK}]{{1,200}})[\"']"
+# What a command may have before the option, on the same line or the next ones that belong to it.
+_ARGS = rf"(?:[^\n|{MARK}\\]|\\\r?\n|\\){{0,240}}?\s"
+
+
+def _is_argument(value: str) -> bool:
+    """Any password, however short; but no word of a sentence about the option, and nothing that stands in for one."""
+    if looks_random(value):
+        return not value.startswith("-")
+    if value.startswith("-") or value.lower().rstrip(".,:)") in COMMON or stand_in(value):
+        return False
+    return len(value) > 2 or not value.isalpha()
+
+
+def _is_password_argument(value: str) -> bool:
+    return _is_argument(value) and not value.startswith(("http://", "https://"))
+
+
+def _is_key_argument(value: str) -> bool:
+    return _is_argument(value) and (like_key(value, quoted=False) or random_letters(value, 8))
+
+
+# --password hunter2, --db-pass=hunter2, -token abc
+_OPTIONS = [
+    (
+        rf"-(?<!\S.)-?[\w-]{{0,40}}(?i:password|passwd|passphrase|passcode|pwd|pass|pw|secret)(?:\s{{1,4}}|=){_VALUE}",
+        _is_password_argument,
+    ),
+    (
+        rf"-(?<!\S.)-?[\w-]{{0,40}}(?i:token|key|credentials?|auth|bearer)(?:\s{{1,4}}|=){_VALUE}",
+        _is_key_argument,
+    ),
+]
+# The word that begins a command, and what leads to its password.
+_COMMANDS = [
+    *((word, rf"(?i:{word})\w{{0,8}}{_ARGS}-p(?=\S)(?!rint|ort){_VALUE}") for word in ("mysql", "mariadb")),
+    *((word, rf"{word}\s{{1,4}}[xalet]\b{_ARGS}-p(?=\S){_VALUE}") for word in ("7z", "7za", "7zr")),
+    *(
+        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-p\s{{1,4}}{_VALUE}")
+        for word in ("docker login", "podman login", "oc login", "registry login", "acr login", "mongo", "mongosh")
+    ),
+    *(
+        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-p\s{{1,4}}{_VALUE}")
+        for word in ("mongodump", "mongorestore", "mongoexport", "psexec")
+    ),
+    *(
+        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-P\s{{0,4}}{_VALUE}")
+        for word in ("unzip", "zip", "sqlcmd", "bcp", "mosquitto_pub")
+    ),
+    *((word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-P\s{{0,4}}{_VALUE}") for word in ("mosquitto_sub", "zipcloak")),
+    *(
+        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-w\s{{1,4}}{_VALUE}")
+        for word in ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd")
+    ),
+    *((word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}/p:{_VALUE}") for word in ("xfreerdp", "mstsc", "wfreerdp")),
+    ("redis-cli", rf"redis-cli\b{_ARGS}(?:-a|--pass)\s{{1,4}}{_VALUE}"),
+    ("sshpass", rf"sshpass\s{{1,4}}-p\s?{_VALUE}"),
+    ("ssh-keygen", rf"ssh-keygen\b{_ARGS}-N\s{{1,4}}{_VALUE}"),
+    (
+        "htpasswd",
+        rf"htpasswd\s{{1,4}}-\w{{0,4}}b\w{{0,4}}\s{{1,4}}[^\s{MARK}]{{1,80}}\s{{1,4}}[^\s{MARK}]{{1,40}}\s{{1,4}}{_VALUE}",
+    ),
+    ("smbclient", rf"smbclient\b{_ARGS}-U\s{{0,4}}[\"']?[^\s%{MARK}]{{1,64}}%{_VALUE}"),
+    ("curl", rf"curl\b{_ARGS}(?:-u|--user|--proxy-user|-U)[ =]{{0,4}}[\"']?[^\s:\"'{MARK}]{{0,64}}[\"']?:{_VALUE}"),
+    ("openssl", rf"openssl\b{_ARGS}(?:-k|-K)\s{{1,4}}{_VALUE}"),
+    ("pass:", rf"pass:(?<=\s.....){_VALUE}"),
+]
+_WITHOUT_OPTIONS = [
+    ("net use", rf"net use\s{{1,4}}(?:\w:\s{{1,4}})?\\\\[^\s{MARK}]{{1,80}}\s{{1,4}}(?![/*]){_VALUE}"),
+    ("add_user", rf"add_user\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}{_VALUE}"),
+    ("convertto-securestring", rf"(?i:convertto-securestring)\s{{1,4}}(?:(?i:-string)\s{{1,4}})?{_QUOTED}"),
+]
+# echo hunter2 | sudo -S ls
+_TO_STDIN = (
+    rf"\s{{0,4}}\|\s{{0,4}}(?:sudo\s{{1,4}}-\w{{0,3}}S|[^\s{MARK}]{{1,40}}\s[^\n{MARK}]{{0,80}}--password-stdin)"
+)
+_ECHOES = [
+    ("echo", rf"echo\s{{1,4}}(?:-n\s)?{_QUOTED}{_TO_STDIN}"),
+    ("echo", rf"echo\s{{1,4}}(?:-n\s)?(?P<value>[^\s\"'|{MARK}]{{1,200}}){_TO_STDIN}"),
+    (
+        "echo",
+        rf"echo\s{{1,4}}[\"']?[^\s:\"'{MARK}]{{1,64}}:(?P<value>[^\s\"'|{MARK}]{{1,200}})[\"']?"
+        r"\s{0,4}\|\s{0,4}(?:sudo\s)?chpasswd",
+    ),
+]
+# A name of ours and its value behind a word that sets it.
+_NAME = r"[\"']?[\w./:-]{0,60}(?i:password|passwd|passphrase|pwd|pass|token|secret|key|credentials?|auth)\w{0,12}[\"']?"
+_SETTERS = [
+    ("login", rf"login\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}password\s{{1,4}}(?P<value>[^\s{MARK}]{{1,200}})"),
+    ("wpa_passphrase", rf"wpa_passphrase\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}{_VALUE}"),
+    ("requirepass", rf"requirepass\s{{1,4}}{_VALUE}"),
+    ("env ", rf"ENV (?<![^\n]....){_NAME}\s{{1,4}}(?!=){_VALUE}"),
+    *(
+        (word, rf"(?i:{word}){gap}{_NAME}\s{{1,4}}(?!=){_VALUE}")
+        for word, gap in (
+            ("setx", r"\s{1,4}(?:/m\s)?"),
+            ("setenv", r"\s{1,4}"),
+            ("set -", r"\w{1,3}\s{1,4}"),
+            ("config set", r"\s{1,4}"),
+            ("configure set", r"\s{1,4}"),
+            ("git config", r"\s{1,4}(?:--\w{1,20}\s)?"),
+            ("fastcgi_param", r"\s{1,4}"),
+        )
+    ),
+]
+
+
+def _rule(table: Iterable[tuple[str, str]]) -> Rule:
+    return patterns([Near("password", word, 0, re.compile(pattern), _is_argument, ahead=0) for word, pattern in table])
+
+
+_ANY_OPTION = patterns([Near("password", "-", 0, re.compile(pattern), check) for pattern, check in _OPTIONS])
+_WITH_OPTIONS, _WITHOUT, _PIPED, _SET = map(_rule, (_COMMANDS, _WITHOUT_OPTIONS, _ECHOES, _SETTERS))
+
+
+def _commands(view: View) -> Iterator[Hit]:
+    """Each table only where a text has what all of its commands need."""
+    text = view.text
+    if " -" in text or "\n-" in text or text.startswith("-"):
+        yield from _ANY_OPTION.find(view)
+        yield from _WITH_OPTIONS.find(view)
+    if "|" in text:
+        yield from _PIPED.find(view)
+    if view.places_of(STEMS):
+        yield from _SET.find(view)
+    yield from _WITHOUT.find(view)
+
+
+COMMANDS = [Rule(frozenset(["password"]), _commands)]

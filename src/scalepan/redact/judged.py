@@ -1,0 +1,226 @@
+"""Is what a name is given the secret itself? It depends on the name, on the way it is given, and on the value.
+
+A setting may be any word, a sentence goes on with a word as a rule, and a program has variables, types and calls.
+"""
+
+import re
+from typing import NamedTuple
+
+from scalepan.redact.names import CODES, PHRASES, SHORT
+from scalepan.redact.plausible import (
+    is_word,
+    like_key,
+    like_password,
+    random_letters,
+    stand_in,
+    strong_key,
+)
+from scalepan.redact.words import COMMON, wordlike
+
+# The ways in which a value is given: by = or : as a rule; on a line of settings; in the query of an address; as the
+# argument of a call; between tags; behind the name and a comma; behind a space; in a sentence; far behind the name; in
+# the next cell.
+WITH, SETTING, QUERY, CALL, TAG = "with", "setting", "query", "call", "tag"
+COMMA, SPACE, IS, TO, GAP, CELL = "comma", "space", "is", "to", "gap", "cell"
+
+_WHOLE = re.compile(r"(?:_?[Kk]ey|_?[Vv]alue|_string)?_?[0-9]{0,3}")
+# Words that mean many things; only what looks like a key is one.
+_ONLY_CLEAR = frozenset(["salt", "sig", "signature", "auth", "signaturevalue", "authentication"])
+# As in Server=db;Password=hunter2;Database=x
+_NEXT_SETTING = re.compile(r";\s?[A-Za-z][A-Za-z _-]{1,30}=")
+# So many symbols that it can only be made by a generator of passwords.
+_SYMBOLS = re.compile(r"(?=[^A-Za-z]*[A-Za-z])(?:[^\s!#$%^&*@+?()\[\]{}<>~|]*[!#$%^&*@+?()\[\]{}<>~|]){5}")
+_WORDS_IN = re.compile("[A-Za-z]{9,}")
+_GLUED = re.compile(r"[,;)\]}:]|\s*[.+]\s*[$\w]")
+_NEXT_NAME = re.compile("[:=]")
+_ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has|pop|is|delete|remove|need|require)[\w.]*\Z")
+_CODE_DIGITS = re.compile(r"\d{3,8}|\d{3}[- ]\d{3}")
+_MIXED = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9])[!-~]{5,}|(?=.*[A-Za-z])(?=.*[!#$%^&*@+?])[!-~]{6,}")
+# Names of algorithms and the like, which have digits too.
+_TECHNICAL = re.compile(
+    r"(?i:sha|md|utf|base|oauth|http|aes|rsa|bcrypt|argon|pbkdf|x|ed|s|k|ec|ip|ipv|win|python|py|v|version|rfc|level|type"
+    r"|mode|step|phase|option|version|line|page|section|chapter|table|figure|part|rev|p|r|id|col|arg|no|www|t|n|a|c|d)"
+    r"[-_./]?[0-9][0-9a-z.]{0,4}[.,;:)]*"
+)
+# How words end that say how something is: expired, missing, available, necessary, correctly.
+_ADJECTIVE = re.compile(
+    r".*(?:ed|ing|able|ible|ful|less|ous|ive|ary|ory|ly|ent|ant|al|ic|en|own|ure|ter|er|ion|ity|ty|st)"
+)
+_SENTENCE_GOES_ON = re.compile(r"[ \t]+[^\W\d_]")
+
+
+class Given(NamedTuple):
+    """A value and all that there is to judge it by."""
+
+    kind: str
+    word: str
+    how: str
+    quoted: bool
+    value: str
+    upper: bool
+    """Whether the name is in capitals."""
+    before: str
+    owned: bool
+    """Whether the name alone says that it is a secret."""
+    next_line: bool
+    """Whether the value stands on another line than its name."""
+    behind: str
+    rest: str = ""
+    """What the name goes on with behind the word."""
+
+
+def is_secret(given: Given) -> bool:
+    """Whether the value that a name is given is the secret itself."""
+    value = given.value
+    if given.word in CODES:
+        return _is_code(given)
+    if given.rest == "s" and not (strong_key(value) or (given.kind == "password" and _is_evident(value))):
+        return False  # tokens: 4096
+    if not given.quoted and given.next_line and (len(value) < 6 or _NEXT_NAME.search(value + given.behind[:1])):
+        return False  # the next name of a list, not the value of this one
+    if given.quoted and _GLUED.match(value) and not any(map(str.isdigit, value)):
+        return False  # what stands between two strings of a program
+    if given.quoted and given.how in (WITH, COMMA) and _is_made_of_symbols(value):
+        return True
+    if given.how in (CALL, COMMA) and _WHOLE.fullmatch(given.rest) is None:
+        return False
+    if given.how in (CALL, COMMA) and _ASKED_FOR.search(given.before):
+        return given.how == COMMA and like_key(value) and not is_word(value)  # get("TOKEN", "the one to use else")
+    if given.word in _ONLY_CLEAR:
+        return (given.how == QUERY and len(value) >= 16 and not stand_in(value)) or strong_key(value)
+    if " " in value or "\t" in value:
+        return _is_phrase(given)
+    if not given.owned:
+        return given.how in (WITH, SETTING, QUERY, IS, TAG) and _is_unowned_key(given)
+    if given.kind == "password" or given.kind == "secret":
+        return _is_password(given)
+    return _is_key(given)
+
+
+def _is_code(given: Given) -> bool:
+    """A few digits; or what no gauge and no pin of a plug is called."""
+    if given.how in (GAP, SPACE, CALL, COMMA, TAG):
+        return False
+    return _CODE_DIGITS.fullmatch(given.value) is not None or (len(given.value) >= 8 and _is_evident(given.value))
+
+
+def _is_made_of_symbols(value: str) -> bool:
+    """Long, with symbols all over: only a generator makes such a value."""
+    if len(value) < 20 or _SYMBOLS.match(value.replace(" ", "")) is None or stand_in(value, quoted=True):
+        return False
+    return not any(wordlike(run) for run in _WORDS_IN.findall(value[:64]))
+
+
+def is_listed(kind: str, value: str) -> bool:
+    """Whether an item of a list is a secret: lists of names and of types are more frequent."""
+    if kind == "password" or kind == "secret":
+        return _is_evident(value) or _is_random(value, 8)
+    return strong_key(value)
+
+
+def _is_phrase(given: Given) -> bool:
+    """Of values between quotes only a phrase has spaces; but see what else it has."""
+    if not given.quoted or given.how not in (WITH, SETTING, IS):
+        return False
+    if given.word in PHRASES:
+        return like_password(given.value.replace(" ", "-"), quoted=True)
+    return given.kind == "password" and _is_evident(given.value.replace(" ", "")) and given.value.count(" ") < 4
+
+
+def _is_unowned_key(given: Given) -> bool:
+    """`key` alone says little, so the value must say the rest."""
+    if given.how == QUERY:
+        return len(given.value) >= 12 and (like_key(given.value) or random_letters(given.value, 12))
+    if given.upper and given.quoted and given.value.isalnum() and len(given.value) >= 12 and like_key(given.value):
+        return True
+    return strong_key(given.value) or (given.how != IS and _is_random(given.value, 12))
+
+
+def _is_password(given: Given) -> bool:
+    value, quoted = given.value, given.quoted
+    if not quoted and value.replace(".", "").isdecimal() and (given.kind == "secret" or given.word in SHORT):
+        return False  # pass: 1234 is how many tests did
+    if given.how == WITH and not quoted:
+        return _is_bare_password(given)
+    match given.how:
+        case "setting":
+            return like_password(value, quoted=given.upper) or _is_setting_word(value)
+        case "query":
+            return like_password(value, quoted=True)
+        case "tag":
+            return like_password(value, quoted=True) and value.lower() not in COMMON
+        case "with":
+            return like_password(value, quoted=True)
+        case "cell":
+            return _is_no_word(value) and like_password(value, quoted=True)
+        case "call" | "comma":
+            return len(value) >= 6 and _is_no_word(value) and like_password(value, quoted=quoted)
+        case "space":
+            evident = quoted and (given.upper or _is_no_word(value))
+            return given.word not in SHORT and (evident or _is_evident(value)) and like_password(value, quoted=quoted)
+        case "to":
+            return (_is_evident(value) and like_password(value, quoted=quoted)) or _is_random(value, 8)
+        case "gap":
+            return sum(map(str.isdigit, value)) > 2 and like_key(value, quoted=quoted)
+    return _is_said(given)
+
+
+def _is_bare_password(given: Given) -> bool:
+    """Neither between quotes nor on a line of its own: in code, in a log, or in a string of settings."""
+    value = given.value
+    if like_password(value, quoted=False) or _is_random(value, 10):
+        return True
+    return _NEXT_SETTING.match(given.behind) is not None and _is_setting_word(value.replace("_", ""))
+
+
+def _is_setting_word(value: str) -> bool:
+    """In a file of settings a bare word may be the value: `password: swordfish`."""
+    return len(value) >= 6 and value.isalpha() and value.lower() not in COMMON and not stand_in(value)
+
+
+def _is_no_word(value: str) -> bool:
+    if ":" in value and value.replace(":", "").isalpha():
+        return False
+    return not is_word(value) or (len(value) >= 6 and value.isascii() and value.isalpha() and not wordlike(value))
+
+
+def _is_random(value: str, least: int) -> bool:
+    return random_letters(value, least) and not stand_in(value)
+
+
+def _is_evident(value: str) -> bool:
+    """Letters with digits or symbols, and no name of a thing that has them."""
+    return _MIXED.fullmatch(value) is not None and _TECHNICAL.fullmatch(value) is None and not stand_in(value)
+
+
+def _is_said(given: Given) -> bool:
+    """`the password is swordfish`, but not `the password is wrong`, nor `the password is kept in a safe`."""
+    value = given.value
+    if given.quoted:
+        return like_password(value, quoted=True) and (value.lower() not in COMMON or not is_word(value))
+    if not is_word(value):
+        return len(value) >= 4 and like_password(value, quoted=False) and _TECHNICAL.fullmatch(value) is None
+    if given.kind != "password" or not value.isascii() or not value.isalpha() or _SENTENCE_GOES_ON.match(given.behind):
+        return False
+    if _is_random(value, 6):
+        return True
+    lower = value.lower()
+    return len(value) >= 6 and lower not in COMMON and not _ADJECTIVE.fullmatch(lower) and not stand_in(value)
+
+
+def _is_key(given: Given) -> bool:
+    value, quoted = given.value, given.quoted
+    if like_key(value, quoted=quoted) or (given.kind == "api-key" and value.isdecimal() and len(value) >= 12):
+        return True
+    match given.how:
+        case "query":
+            return len(value) >= 6 and like_password(value, quoted=True) and value.lower() not in COMMON
+        case "setting" if given.upper:
+            return len(value) >= 6 and like_password(value, quoted=True) and value.lower() not in COMMON
+        case "setting":
+            return _is_random(value, 8)
+        case "with" | "cell" | "tag" if (quoted or given.how != WITH) and len(value) >= 6 and _is_evident(value):
+            return value.isalnum()
+        case "gap" | "space" | "to":
+            return _is_random(value, 12)
+    return _is_random(value, 8 if quoted or given.how in (TAG, CELL) else 12)
