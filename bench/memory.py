@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.timing import row
-from scalepan.memory import Memory, keeper, recall
-from scalepan.memory.candidates import levels
-from scalepan.memory.candidates.shelf import Shelf
+from scalepan.memory import Memory, state
+from scalepan.memory.recall import search as recall
+from scalepan.memory.recall.candidates import levels
+from scalepan.memory.recall.candidates.columns import Shelf
 from scalepan.policy.retrieval import Retrieval
 from scalepan.store import Here
 from scalepan.text import terms
@@ -301,7 +302,7 @@ def main() -> None:
     sizes = [int(size) for size in sys.argv[1:]] or SIZES
     vocabulary = words()
     encoder = StandIn(vocabulary)
-    vars(keeper)["find_encoder"] = lambda *_, **__: encoder
+    vars(state)["find_encoder"] = lambda *_, **__: encoder
     queries = texts(vocabulary, QUERIES, 3, 8, SEED + 1)
     for size in sizes:
         measure(size, encoder, texts(vocabulary, size, 6, 20, SEED), queries)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bench.timing import row
 from scalepan.embed import find_encoder
-from scalepan.memory.bench_data import read_folder
-from scalepan.memory.candidates.vectors import Vectors
+from scalepan.memory.bench.data import read_folder
+from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.policy.embed import Embed
 from scalepan.policy.retrieval import Vectors as Policy
 

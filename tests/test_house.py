@@ -15,7 +15,7 @@ SOURCE = Path(scalepan.__file__).parent
 
 # From the ground up. A package may import what stands on a lower line, and nothing on its own line but itself.
 LAYERS = [
-    ["forks", "files"],
+    ["clock", "forks", "files"],
     ["errors"],
     ["names", "repeat"],
     ["exits", "arguments", "score", "check", "yamlfile"],

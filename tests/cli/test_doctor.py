@@ -9,7 +9,7 @@ import pytest
 
 from scalepan.cli.doctor import _extras
 from scalepan.store import Store
-from scalepan.store.schema import VERSION
+from scalepan.store.duckdb.schema import VERSION
 from scalepan.store.tables import AddEvent
 from tests.cli.conftest import Run
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from scalepan.store import Store
-from scalepan.store.recover import recover
-from scalepan.store.schema import log_path
+from scalepan.store.duckdb.recover import recover
+from scalepan.store.duckdb.schema import log_path
 from scalepan.store.tables import AddEvent
 from tests.cli.conftest import Run
 

@@ -89,7 +89,7 @@ def stand_in() -> Iterator[StandIn]:
         return None if settings.model == "none" else stand_in
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scalepan.memory.keeper.find_encoder", found)
+        patch.setattr("scalepan.memory.state.find_encoder", found)
         yield stand_in
 
 
@@ -104,8 +104,7 @@ def encoder(stand_in: StandIn) -> StandIn:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """In place of the time of day, in all of memory."""
     clock = Clock()
-    for module in ("activate", "boundary", "browse", "change", "feedback", "ingest", "recall", "rescan"):
-        monkeypatch.setattr(f"scalepan.memory.{module}.time", clock)
+    monkeypatch.setattr("scalepan.clock.time", clock)
     return clock
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scalepan.memory import Memory
-from scalepan.memory.answers import Recall, Recalled
+from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.store.policies import SetPolicy
 from tests.memory.conftest import DAY, START, StandIn
 

@@ -30,7 +30,7 @@ class Letters:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, encoder: Letters | None) -> None:
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: encoder)
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: encoder)
 
 
 def test_an_encoder_that_appears_gives_every_claim_its_vector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from scalepan.draw.bars import Group, Series, bars_svg
 from scalepan.errors import InputError
-from scalepan.memory import Memory, keeper
-from scalepan.memory.bench import bench_folder, bench_store
-from scalepan.memory.bench_data import Query, ngram, part_of, read_folder, sample
-from scalepan.memory.bench_result import Bench, Level, ndcg_at, recall_at
-from scalepan.memory.recall import NO_ENCODER
+from scalepan.memory import Memory, state
+from scalepan.memory.bench.data import Query, ngram, part_of, read_folder, sample
+from scalepan.memory.bench.result import Bench, Level, ndcg_at, recall_at
+from scalepan.memory.bench.run import bench_folder, bench_store
+from scalepan.memory.recall.search import NO_ENCODER
 from scalepan.text import content_hash
 
 AXES = ("apple", "pie", "juice", "sky")
@@ -43,15 +43,15 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         asked.append(remember)
         return Counting()
 
-    monkeypatch.setattr(keeper, "find_encoder", find)
+    monkeypatch.setattr(state, "find_encoder", find)
     return asked
 
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoder and no extension: the least that there can be, and the quickest."""
-    monkeypatch.setattr(keeper, "find_encoder", lambda *_, **__: None)
-    monkeypatch.setattr("scalepan.memory.candidates.side.find_spec", lambda _: None)
+    monkeypatch.setattr(state, "find_encoder", lambda *_, **__: None)
+    monkeypatch.setattr("scalepan.memory.recall.candidates.side.find_spec", lambda _: None)
 
 
 def write(folder: Path, **files: list[dict[str, Any]]) -> Path:

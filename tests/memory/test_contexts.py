@@ -28,7 +28,7 @@ def rows(memory: Memory, context: str) -> tuple[int, int]:
 @pytest.fixture
 def later(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
     """The same clock, for explanations too."""
-    monkeypatch.setattr("scalepan.receipts.operations.time", clock)
+    monkeypatch.setattr("scalepan.clock.time", clock)
     return clock
 
 

@@ -11,7 +11,7 @@ from scalepan.errors import NotFoundError
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
-from scalepan.store.schema import backup_path
+from scalepan.store.duckdb.schema import backup_path
 
 WORDLESS = Policy(embed=Embed(model="none"))
 TEXT = "Zanzibar warehouse opens at dawn"
@@ -93,7 +93,7 @@ def test_its_vector_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         def is_cut(self, text: str, kind: str = "passage") -> bool:
             return False
 
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: Counting())
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: Counting())
     with Memory(tmp_path / "notes.duckdb") as memory:
         gone, stays = memory.add_many(["one claim", "another claim here"])
         assert len(memory.search("claim")) == 2

@@ -12,10 +12,10 @@ import pytest
 from scalepan.embed import Kind
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.agree import Agree
-from scalepan.memory.candidates import levels
-from scalepan.memory.candidates.shelf import Shelf
-from scalepan.memory.rescan import Backfill
+from scalepan.memory.ingest.rescan import Backfill
+from scalepan.memory.recall.agree import Agree
+from scalepan.memory.recall.candidates import levels
+from scalepan.memory.recall.candidates.columns import Shelf
 from scalepan.redact import Redactor
 from tests.memory.conftest import StandIn
 from tests.real.test_memory_races import leftovers
@@ -38,7 +38,7 @@ class Interrupted(StandIn):
 @pytest.fixture
 def encoder(monkeypatch: pytest.MonkeyPatch) -> Interrupted:
     found = Interrupted()
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: found)
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: found)
     return found
 
 
@@ -110,7 +110,7 @@ def test_an_active_context_without_what_was_forgotten_meanwhile(
     memory: Memory, encoder: Interrupted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     going, staying = memory.add("apple pie with cream"), memory.add("apple pie with honey")
-    monkeypatch.setattr("scalepan.memory.activate.inputs_of", _then(lambda: memory.forget(going)))
+    monkeypatch.setattr("scalepan.memory.recall.activate.inputs_of", _then(lambda: memory.forget(going)))
     found = memory.activate("apple pie")
     assert [one.id for one in found] == [staying]
     assert memory.store.sql("SELECT items FROM active_contexts")[0] == [1]
@@ -121,7 +121,7 @@ def test_an_event_about_a_search_does_not_name_what_was_forgotten_meanwhile(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id_ = memory.add("apple pie with cream")
-    monkeypatch.setattr("scalepan.memory.activate.recall", _then_recall(lambda: memory.forget(id_)))
+    monkeypatch.setattr("scalepan.memory.recall.activate.recall", _then_recall(lambda: memory.forget(id_)))
     assert [one.id for one in memory.search("apple pie")] == [id_]
     memory.add("a write after that")
     assert sound(memory)
@@ -142,7 +142,7 @@ def _then(act: Callable[[], Any]) -> Any:
 
 
 def _then_recall(act: Callable[[], Any]) -> Any:
-    from scalepan.memory.recall import recall
+    from scalepan.memory.recall.search import recall
 
     def run(*args: Any) -> Any:
         found = recall(*args)
@@ -155,7 +155,7 @@ def _then_recall(act: Callable[[], Any]) -> Any:
 def test_a_rescan_looks_again_at_what_changed_meanwhile(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     changed, gone = memory.add("ticket one is open"), memory.add("ticket two is open", entities=["Two"])
     stricter = Memory(memory.store, policy={"redact": {"rules": [{"name": "ticket", "pattern": "ticket \\w+"}]}})
-    from scalepan.memory import rescan
+    from scalepan.memory.ingest import rescan
 
     looked_at = rescan._looked_at
     acts: list[Callable[[], Any]] = [
@@ -181,14 +181,14 @@ def test_a_vector_of_a_text_whose_class_changed_meanwhile_is_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder: Interrupted | None = None
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: encoder)
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: encoder)
     with Memory(tmp_path / "notes.duckdb") as memory:
         memory.add("the text")
     encoder = Interrupted()
     with Memory(tmp_path / "notes.duckdb") as memory:
         # As `memory.update` would, but without a vector of its own.
         encoder.meanwhile = lambda: memory.store.call("test.shut", Backfill())
-        from scalepan.memory.rescan import Backfilled
+        from scalepan.memory.ingest.rescan import Backfilled
         from scalepan.store.operations import reads, writes
 
         @writes("test.shut_it", Backfill, Backfilled)
@@ -206,13 +206,13 @@ def test_a_vector_of_a_text_whose_class_changed_meanwhile_is_not_kept(
 
 
 def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.memory.ingest import AllAdded, Keep, keep_claims
+    from scalepan.memory.ingest.add import AllAdded, Keep, keep_claims
 
     class Other(StandIn):
         model_id = "other@1"
 
     mine, other = StandIn(), Other()
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: mine)
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: mine)
     with Memory(tmp_path / "notes.duckdb") as memory:
         requests: list[Keep] = []
 
@@ -222,7 +222,7 @@ def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypa
 
         monkeypatch.setattr("scalepan.store.here.Here.write", kept_back)
         memory.store.call("memory.add", _add(memory, "one"))
-        monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: other)
+        monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: other)
         memory.store.call("memory.add", _add(Memory(memory.store, policy={"embed": {"model": "other"}}), "two"))
         assert [request.model for request in requests] == ["stand-in@1", "other@1"]
         monkeypatch.undo()
@@ -239,8 +239,8 @@ def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypa
 
 
 def _add(memory: Memory, text: str) -> Any:
-    from scalepan.memory.ingest import Add
-    from scalepan.memory.model import NewClaim
+    from scalepan.memory.claim import NewClaim
+    from scalepan.memory.ingest.add import Add
 
     return Add([NewClaim(text)], memory.who, memory.said)
 
@@ -298,7 +298,7 @@ def test_what_is_shut_while_a_slow_level_searches_is_not_shown(
 
 def test_masks_are_shared_and_cannot_be_written(memory: Memory) -> None:
     shelf = Shelf()
-    from scalepan.memory.boundary import reach
+    from scalepan.memory.recall.boundary import reach
     from scalepan.policy.boundary import Boundary
 
     mask = shelf.mask(reach(memory.who, "search", Boundary()))

@@ -9,7 +9,7 @@ import pytest
 
 from scalepan.errors import InputError
 from scalepan.memory import Memory, Provenance
-from scalepan.memory.model import NewClaim
+from scalepan.memory.claim import NewClaim
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture

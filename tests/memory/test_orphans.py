@@ -9,7 +9,7 @@ import pytest
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
-from scalepan.store.store import _owners
+from scalepan.store.duckdb.store import _owners
 from scalepan.store.tables import Nothing
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 

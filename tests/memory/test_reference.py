@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from scalepan.memory import Memory
-from scalepan.memory.answers import Recall
-from scalepan.memory.boundary import reach
-from scalepan.memory.model import KINDS, Who
-from scalepan.memory.reference import Question, Ranked, TextSide, reference_sql, run_reference
+from scalepan.memory.claim import KINDS, Who
+from scalepan.memory.recall.answers import Recall
+from scalepan.memory.recall.boundary import reach
 from scalepan.policy import Policy
 from scalepan.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, Vectors
 from scalepan.store import Store
 from tests.memory.conftest import DAY, START, Clock, StandIn
+from tests.memory.reference import Question, Ranked, TextSide, reference_sql, run_reference
 
 MANY = 500
 TEXT_SIDES: tuple[TextSide, ...] = ("bm25", "ilike")
@@ -162,7 +162,7 @@ def agree(fast: Recall, reference: Sequence[Ranked]) -> None:
 @pytest.fixture
 def no_backfill(monkeypatch: pytest.MonkeyPatch) -> None:
     """Claims without vectors stay so."""
-    monkeypatch.setattr("scalepan.memory.recall.backfill_aside", lambda *_: None)
+    monkeypatch.setattr("scalepan.memory.recall.search.backfill_aside", lambda *_: None)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scalepan.memory import Memory, keeper, saved
-from scalepan.memory.agree import Agree
-from scalepan.memory.answers import Recall
+from scalepan.memory import Memory, state
+from scalepan.memory.recall import saved
+from scalepan.memory.recall.agree import Agree
+from scalepan.memory.recall.answers import Recall
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"
@@ -27,7 +28,7 @@ def never_built(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(*_: object) -> None:
         raise AssertionError("the index was made anew")
 
-    monkeypatch.setattr(keeper, "build", build)
+    monkeypatch.setattr(state, "build", build)
 
 
 def filled(path: Path, texts: list[str] = TEXTS) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 
 from scalepan.errors import MissingExtraError, PolicyError, TookTooLongError
 from scalepan.memory import Memory
-from scalepan.memory.change import Done
 from scalepan.memory.claims import utc
+from scalepan.memory.ingest.change import Done
 from scalepan.store.here import Here
 from scalepan.store.operations import insert_rows, writes
 from scalepan.store.policies import POLICY_COLUMNS, SetPolicy
@@ -24,7 +24,7 @@ def no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise MissingExtraError(f"DuckDB's {name} extension", "search")
 
-    monkeypatch.setattr("scalepan.memory.candidates.side.extension_file", missing)
+    monkeypatch.setattr("scalepan.memory.recall.candidates.side.extension_file", missing)
 
 
 def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no_extensions: None) -> None:
@@ -42,7 +42,7 @@ def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no
 
 
 def test_the_index_falls_back_too(open_memory: Open, no_extensions: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.memory.candidates import levels
+    from scalepan.memory.recall.candidates import levels
 
     def broken(*_: object) -> None:
         raise RuntimeError("no index")

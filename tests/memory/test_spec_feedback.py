@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scalepan.errors import ConflictError, InputError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.standing import Standing, change_of
+from scalepan.memory.standing.standing import Standing, change_of
 from scalepan.policy.retrieval import Feedback
 from tests.memory.conftest import DAY, Clock, Open
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalepan.memory import rank
-from scalepan.memory.candidates.words import Words, bm25
-from scalepan.memory.weigh import calibrated, side_weights
+from scalepan.memory.recall.candidates.words import Words, bm25
+from scalepan.memory.recall.weigh import calibrated, side_weights
 from scalepan.policy.retrieval import Curve, Dynamic, Hybrid, Normalize, Retrieval, Text
 
 # Section 2: normalization.

@@ -8,7 +8,7 @@ import pytest
 
 from scalepan.errors import InputError
 from scalepan.memory import Memory
-from scalepan.memory.candidates import levels
+from scalepan.memory.recall.candidates import levels
 from scalepan.store.policies import SetPolicy
 from tests.law import assert_law
 from tests.memory.conftest import DAY, START, Clock, Open, StandIn
@@ -310,7 +310,7 @@ def test_events_carry_what_the_spec_names(open_memory: Open, encoder: StandIn) -
 
 def test_every_answer_and_event_has_a_trace_id(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 6: `search` always carries request_id and trace_id; section 10: so does every event."""
-    from scalepan.memory.recall import Ask
+    from scalepan.memory.recall.search import Ask
 
     memory = open_memory()
     claim, other = memory.add("q one"), memory.add("q two")
@@ -382,7 +382,7 @@ def test_a_side_with_too_few_hits_is_asked_once_more(memory: Memory, claims: int
 
 
 def test_only_the_side_that_lacks_is_expanded_and_only_once(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.memory.candidates import levels
+    from scalepan.memory.recall.candidates import levels
 
     asked: list[tuple[str, int]] = []
     for ladder in (levels.TEXT_LEVELS, levels.VECTOR_LEVELS):

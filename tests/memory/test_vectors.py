@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scalepan.memory.candidates.vectors import Vectors
+from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.policy.retrieval import Vectors as Policy
 
 BY_SIGNS = Policy(exact_claims=0, rescore=1)

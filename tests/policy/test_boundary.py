@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalepan.errors import BoundaryError, PolicyError
-from scalepan.memory.boundary import check_invariants, effect, reach
-from scalepan.memory.model import Who
+from scalepan.memory.claim import Who
+from scalepan.memory.recall.boundary import check_invariants, effect, reach
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import CLASSES, SCOPES, Access, Boundary, covers
 from scalepan.policy.invariants import holds

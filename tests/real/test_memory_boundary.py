@@ -8,8 +8,8 @@ import pytest
 
 from scalepan.errors import InputError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.model import Who
-from scalepan.memory.recall import Ask
+from scalepan.memory.claim import Who
+from scalepan.memory.recall.search import Ask
 from scalepan.names import check_label
 from scalepan.store import Store
 from tests.memory.conftest import StandIn
@@ -76,7 +76,7 @@ def wrong(dice: random.Random, right: str) -> str:
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, list[str]]]:
     """Claims of one tenant: a project's, and those of one session in a project that has no others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: StandIn())
+        patch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: StandIn())
         # The encoder finds any claim for any query: if it may be read, it comes back.
         with Store(tmp_path_factory.mktemp("boundary") / "notes.duckdb") as store:
             claims = [f"{one} {other}" for one in WORDS for other in WORDS]

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from scalepan.memory import Memory
-from scalepan.memory.agree import Agree, Agreement
+from scalepan.memory.recall.agree import Agree, Agreement
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 

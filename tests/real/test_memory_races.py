@@ -19,7 +19,7 @@ import pytest
 
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.agree import Agree
+from scalepan.memory.recall.agree import Agree
 from scalepan.store import Store
 from tests.memory.conftest import StandIn
 
@@ -34,7 +34,7 @@ WORDS = ("apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel"
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A store with an encoder, and threads that take turns as often as they can."""
     stand_in = StandIn()
-    monkeypatch.setattr("scalepan.memory.keeper.find_encoder", lambda *_, **__: stand_in)
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: stand_in)
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from scalepan.errors import StoreError
-from scalepan.store import Store, writer
-from scalepan.store.schema import VERSION, log_path
+from scalepan.store import Store
+from scalepan.store.duckdb import writer
+from scalepan.store.duckdb.schema import VERSION, log_path
 from scalepan.store.tables import AddEvent, Nothing
 
 BALLAST = 1_000_000

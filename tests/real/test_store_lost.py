@@ -116,7 +116,7 @@ def test_a_loss_is_said_in_one_line_and_nothing_is_touched(tmp_path: Path, name:
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_recovering_goes_on_with_what_is_there_and_keeps_the_log(tmp_path: Path, name: str) -> None:
-    from scalepan.store.recover import recover
+    from scalepan.store.duckdb.recover import recover
 
     killed = Killed(tmp_path)
     ATTACKS[name](killed)
@@ -182,7 +182,7 @@ def _half_a_checkpoint(connection: Any, note: Any) -> None:
 
 @writes("test.rewrite", Nothing, Nothing)
 def ask(here: Here, requests: Sequence[Nothing]) -> list[Nothing]:
-    from scalepan.store.rewrite import ask_for_rewrite
+    from scalepan.store.duckdb.rewrite import ask_for_rewrite
 
     ask_for_rewrite(here.connection)
     return list(requests)
@@ -190,15 +190,15 @@ def ask(here: Here, requests: Sequence[Nothing]) -> list[Nothing]:
 
 # Where a process dies: the name that is replaced, and by what.
 POINTS: dict[str, tuple[str, Callable[..., None]]] = {
-    "making": ("scalepan.store.opening.os.link", _die),
-    "committed, not noted": ("scalepan.store.generation.Note.committed", _die),
-    "new epoch, not moved": ("scalepan.store.writer.checkpoint", _half_a_checkpoint),
-    "moved, not noted": ("scalepan.store.generation.Note.moved", _die),
-    "moved, no log made": ("scalepan.store.writer.make_log", _die),
-    "closing, moved, not noted": ("scalepan.store.generation.Note.moved", _die),
-    "closing, noted, still open": ("scalepan.store.owner.Owner._let_go", _die),
-    "written anew, not in place": ("scalepan.store.rewrite.close_to_others", _die),
-    "written anew, in place": ("scalepan.store.rewrite.backups", _die),
+    "making": ("scalepan.store.duckdb.opening.os.link", _die),
+    "committed, not noted": ("scalepan.store.duckdb.generation.Note.committed", _die),
+    "new epoch, not moved": ("scalepan.store.duckdb.writer.checkpoint", _half_a_checkpoint),
+    "moved, not noted": ("scalepan.store.duckdb.generation.Note.moved", _die),
+    "moved, no log made": ("scalepan.store.duckdb.writer.make_log", _die),
+    "closing, moved, not noted": ("scalepan.store.duckdb.generation.Note.moved", _die),
+    "closing, noted, still open": ("scalepan.store.duckdb.owner.Owner._let_go", _die),
+    "written anew, not in place": ("scalepan.store.duckdb.rewrite.close_to_others", _die),
+    "written anew, in place": ("scalepan.store.duckdb.rewrite.backups", _die),
 }
 
 
@@ -213,7 +213,7 @@ def die_at(path: Path, point: str, pipe: Any) -> None:
             pipe.send(store.call("store.add_event", AddEvent("ingest")).id)
         patch.setattr(name, replacement)
         if "closing" not in point:
-            patch.setattr("scalepan.store.writer.LONGEST_LOG", 0)  # move the log after the next write
+            patch.setattr("scalepan.store.duckdb.writer.LONGEST_LOG", 0)  # move the log after the next write
         if "written anew" in point:
             store.call("test.rewrite", Nothing())
         pipe.send(store.call("store.add_event", AddEvent("ingest")).id)
@@ -243,7 +243,7 @@ def test_a_process_that_dies_at_this_point_loses_nothing_and_is_no_alarm(tmp_pat
 
 def own_and_write(path: Path, log: str, longest: int) -> None:
     """Write for as long as it lives, moving the log into the file often; note what was acknowledged."""
-    from scalepan.store import writer
+    from scalepan.store.duckdb import writer
 
     writer.LONGEST_LOG = longest
     store = Store(path)

@@ -42,7 +42,7 @@ def write_for(path: Path, name: str, seconds: float, out: Any) -> None:
 
 def mark_commits(in_commit: Any) -> None:
     """From now on `in_commit` is 1 in this process while a commit is under way."""
-    from scalepan.store import writer
+    from scalepan.store.duckdb import writer
 
     plain = writer.Writer._commit
 

@@ -242,7 +242,7 @@ def test_a_deep_query_is_answered_or_refused_in_one_line(tmp_path: Path, query: 
 
 def test_the_database_itself_reaches_no_file(tmp_path: Path) -> None:
     """The second lock holds without the first: an operation's own connection reads no other file either."""
-    from scalepan.store.store import _owners
+    from scalepan.store.duckdb.store import _owners
 
     (tmp_path / "secret.txt").write_text(SECRET)
     with Store(tmp_path / "notes.duckdb") as store:

@@ -113,7 +113,7 @@ def test_rights_that_were_given_away_are_taken_back(tmp_path: Path) -> None:
 
 
 def test_the_log_is_private_after_every_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.store import writer
+    from scalepan.store.duckdb import writer
 
     monkeypatch.setattr(writer, "LONGEST_LOG", 5_000)
     old = os.umask(0)
@@ -181,8 +181,8 @@ def _hello() -> bytes:
 
     import msgspec
 
-    from scalepan.store.schema import VERSION
-    from scalepan.store.wire import hello
+    from scalepan.store.duckdb.schema import VERSION
+    from scalepan.store.duckdb.wire import hello
 
     data = msgspec.msgpack.encode(hello(VERSION))
     return struct.pack(">I", len(data)) + data

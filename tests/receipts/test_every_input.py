@@ -12,7 +12,7 @@ from scalepan.confidence.receipt import constants_of
 from scalepan.confidence.receipt import inputs_of as of_confidence
 from scalepan.evals.receipt import inputs_of as of_case
 from scalepan.memory.receipt import vote_inputs
-from scalepan.memory.standing import Cast, Standing
+from scalepan.memory.standing.standing import Cast, Standing
 from scalepan.policy.confidence import Confidence
 from scalepan.policy.load import leaves
 from scalepan.policy.retrieval import Feedback, Rerank

@@ -13,7 +13,7 @@ from scalepan.memory import Memory
 from scalepan.receipts import explain
 from scalepan.score import Score
 from scalepan.store import Store
-from scalepan.store.schema import MIGRATIONS
+from scalepan.store.duckdb.schema import MIGRATIONS
 from tests.memory.test_forget import every_value
 from tests.receipts.conftest import WORDLESS, Shop
 

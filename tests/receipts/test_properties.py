@@ -35,8 +35,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 def clock() -> Iterator[Clock]:
     clock = Clock()
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("activate", "change", "feedback", "ingest", "recall"):
-            patch.setattr(f"scalepan.memory.{module}.time", clock)
+        patch.setattr("scalepan.clock.time", clock)
         yield clock
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from scalepan.confidence import ConfidenceFactors
 from scalepan.errors import InputError, NotFoundError
-from scalepan.memory import model
+from scalepan.memory import claim as model
 from scalepan.serve import clients, requests
 from scalepan.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
 from tests.test_house import loaded_by

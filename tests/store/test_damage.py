@@ -11,7 +11,7 @@ import pytest
 
 from scalepan.errors import StoreError
 from scalepan.store import Store
-from scalepan.store.schema import log_path
+from scalepan.store.duckdb.schema import log_path
 from scalepan.store.tables import AddEvent, Nothing
 
 # 40 events are in the file, 20 more in the log of an owner that was killed.

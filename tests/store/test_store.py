@@ -15,11 +15,11 @@ import pytest
 from scalepan.errors import StoreError
 from scalepan.repeat import same_request
 from scalepan.store import Here, Store, find_store, writes
+from scalepan.store.duckdb.schema import VERSION, backup_path
+from scalepan.store.duckdb.wire import Call
+from scalepan.store.duckdb.writer import Write, Writer
 from scalepan.store.paths import socket_path
-from scalepan.store.schema import VERSION, backup_path
 from scalepan.store.tables import AddEvent, EventAdded, Nothing, Query
-from scalepan.store.wire import Call
-from scalepan.store.writer import Write, Writer
 
 
 def add(store: Store, topic: str = "ingest", **more: Any) -> str:
@@ -181,14 +181,14 @@ def test_a_file_of_a_newer_version_is_refused_in_one_line(path: Path) -> None:
 
 
 def _closed_and_open(path: Path) -> Any:
-    from scalepan.store.store import close_all
+    from scalepan.store.duckdb.store import close_all
 
     close_all()
     return duckdb.connect(str(path))
 
 
 def test_an_older_file_is_brought_up_after_a_backup(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.store import schema
+    from scalepan.store.duckdb import schema
 
     with Store(path) as store:
         add(store)

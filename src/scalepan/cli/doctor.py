@@ -18,7 +18,7 @@ from scalepan.policy import Layer, Policy, load_policy, resolve
 from scalepan.policy.load import all_layers
 from scalepan.policy.trust import watched
 from scalepan.store import Store, find_store
-from scalepan.store.schema import log_path
+from scalepan.store.duckdb.schema import log_path
 
 BASE_PACKAGES = (
     *("click", "duckdb", "msgspec", "nanoarrow", "numpy", "platformdirs", "pystemmer", "pyyaml", "regex", "rich"),

@@ -11,7 +11,7 @@ from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
 from scalepan.cli.memory_file import add, export, import_
 from scalepan.errors import InputError, counted, printable, shorten
-from scalepan.memory.model import SIGNALS
+from scalepan.memory.claim import SIGNALS
 from scalepan.policy.boundary import SCOPES
 
 SHOWN_TEXT = 90

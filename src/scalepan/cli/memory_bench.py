@@ -12,7 +12,7 @@ from scalepan.errors import InputError, counted
 from scalepan.files import write_text_private
 
 if TYPE_CHECKING:
-    from scalepan.memory.bench_result import Bench
+    from scalepan.memory.bench.result import Bench
 
 MISSED = 1
 
@@ -57,7 +57,7 @@ def bench(
       scalepan memory bench data/scifact --svg scifact.svg
       scalepan memory bench data/locomo --group conv --limit 200 --json
     """
-    from scalepan.memory.bench import bench_folder, bench_store
+    from scalepan.memory.bench.run import bench_folder, bench_store
 
     if folder is None and group is not None:
         raise InputError("--group needs DIR: claims have their project already")
@@ -149,7 +149,7 @@ def view(done: "Bench") -> list[Any]:
 def drawn(done: "Bench") -> str:
     """The same as a picture."""
     from scalepan.draw.bars import Group, Series, bars_svg
-    from scalepan.memory.bench_result import LEAST_NDCG, LEAST_RECALL
+    from scalepan.memory.bench.result import LEAST_NDCG, LEAST_RECALL
 
     series = [Series(f"Recall@{done.k}", LEAST_RECALL), Series(f"nDCG@{done.k}", LEAST_NDCG)]
     groups = [

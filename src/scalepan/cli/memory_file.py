@@ -12,7 +12,7 @@ from scalepan.cli._common import complain, json_option, open_input, progress, sh
 from scalepan.cli._memory import json_rows, opened
 from scalepan.errors import InputError, counted
 from scalepan.memory import Memory
-from scalepan.memory.model import KINDS
+from scalepan.memory.claim import KINDS
 from scalepan.policy.boundary import CLASSES, SCOPES
 
 SHOWN_BAD_ROWS = 20

@@ -33,7 +33,7 @@ def recover(store_file: Path | None, as_json: bool) -> None:
       scalepan store recover --store notes.duckdb --json
     """
     from scalepan.store import find_store
-    from scalepan.store.recover import recover as recovered
+    from scalepan.store.duckdb.recover import recover as recovered
 
     path = find_store(store_file)
     done = recovered(path)

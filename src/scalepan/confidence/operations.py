@@ -3,11 +3,11 @@
 import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
-from time import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from scalepan import clock
 from scalepan.confidence.receipt import inputs_of
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
@@ -205,7 +205,7 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
         )
     if not request.expire:
         _refuse_asker(found, given.actor, given.identity)
-    late = found.expires_at is not None and time() > found.expires_at
+    late = found.expires_at is not None and clock.time() > found.expires_at
     if late and not request.expire:
         raise ConflictError(f"'{request.id}' waited too long, and was not done")
     state = EXPIRED if request.expire else APPROVED if request.approve else DENIED
@@ -326,7 +326,7 @@ def decisions(here: "Here", request: AskDecisions) -> Decisions:
         f"SELECT id, ts::TEXT, level, body::TEXT FROM decisions WHERE tenant = ? {waiting} "  # noqa: S608 - constants
         "AND (? IS NULL OR (body->>'project') = ?) "
         f"ORDER BY ts DESC, rowid DESC LIMIT {request.limit:d}",
-        [request.tenant, time(), request.project, request.project],
+        [request.tenant, clock.time(), request.project, request.project],
     ).fetchall()
     return Decisions([_decided(row) for row in rows])
 

@@ -33,8 +33,8 @@ from scalepan.loop.report import Asked, Ballot, Report
 from scalepan.loop.steps import Steps, ToolCall, error_text
 from scalepan.loop.surroundings import Kit, kit_for, policy_of, stored_layers
 from scalepan.memory import Claim, Memory, NewClaim, Recalled
-from scalepan.memory.ingest import Added
-from scalepan.memory.model import Signal
+from scalepan.memory.claim import Signal
+from scalepan.memory.ingest.add import Added
 from scalepan.policy import Policy
 from scalepan.receipts import keep, value_receipt
 from scalepan.redact import Redactor

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from scalepan.errors import ScalepanError, StoreError, UnansweredError, named
-from scalepan.store.generation import LostWritesError
+from scalepan.store.duckdb.generation import LostWritesError
 
 R = TypeVar("R")
 

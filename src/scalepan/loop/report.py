@@ -8,8 +8,8 @@ from scalepan.confidence import ActionDecision, Verdict
 from scalepan.errors import printable
 from scalepan.loop.ending import Ending
 from scalepan.memory import NewClaim
-from scalepan.memory.feedback import Voted
-from scalepan.memory.ingest import Added
+from scalepan.memory.ingest.add import Added
+from scalepan.memory.standing.votes import Voted
 from scalepan.score import Score
 
 

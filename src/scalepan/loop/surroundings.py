@@ -8,7 +8,7 @@ import msgspec
 
 from scalepan.embed import Embedder, find_encoder
 from scalepan.memory import Memory
-from scalepan.memory.keeper import Said
+from scalepan.memory.state import Said
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.store.policies import WhosePolicy, as_layers
 from scalepan.trace import TraceValuer

@@ -1,19 +1,19 @@
 """Looking around: one claim, a list, links between claims and what they are about, a page of an export, figures."""
 
 from collections.abc import Sequence
-from time import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
+from scalepan import clock
 from scalepan.errors import NotFoundError
-from scalepan.memory.boundary import Reach, check_whole, reach, reach_to_change
-from scalepan.memory.claim_rules import rules_sql
+from scalepan.memory.claim import Claim, Who
 from scalepan.memory.claims import claim_at, reach_sql, select_claims, utc
-from scalepan.memory.ingest import clean_text, redacted_claim
-from scalepan.memory.keeper import MODEL_KEY, keeper
-from scalepan.memory.model import Claim, Who
-from scalepan.memory.recall import outgoing
+from scalepan.memory.ingest.add import clean_text, redacted_claim
+from scalepan.memory.recall.boundary import Reach, check_whole, reach, reach_to_change
+from scalepan.memory.recall.claim_rules import rules_sql
+from scalepan.memory.recall.search import outgoing
+from scalepan.memory.state import MODEL_KEY, memory_state
 from scalepan.names import Id, Label
 from scalepan.policy.boundary import Scope
 from scalepan.store.operations import insert_rows, reads, writes
@@ -42,9 +42,9 @@ class Got(msgspec.Struct, frozen=True):
 @reads("memory.get", Get, Got)
 def get(here: "Here", request: Get) -> Got:
     """One claim that the caller may read."""
-    rules = keeper(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request.who, request.policy)
     within = reach(request.who, "get", rules.policy.boundary)
-    claim = claim_at(here.connection, request.claim, within, time(), rules.policy.retrieval.feedback)
+    claim = claim_at(here.connection, request.claim, within, clock.time(), rules.policy.retrieval.feedback)
     return Got(outgoing(claim, rules, within))
 
 
@@ -70,7 +70,7 @@ class Listed(msgspec.Struct, frozen=True):
 @reads("memory.list", List, Listed)
 def list_claims(here: "Here", request: List) -> Listed:
     """A page of the claims that the caller may read."""
-    rules = keeper(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request.who, request.policy)
     within = reach(request.who, "list", rules.policy.boundary, request.scopes)
     where, values = reach_sql(within)
     if request.kinds is not None:
@@ -83,7 +83,7 @@ def list_claims(here: "Here", request: List) -> Listed:
         )
         values.append(request.after)
     order = f"ORDER BY coalesce(updated_at, created_at) DESC, id DESC LIMIT {request.limit + 1:d}"
-    found = select_claims(here.connection, f"{where} {order}", values, time(), rules.policy.retrieval.feedback)
+    found = select_claims(here.connection, f"{where} {order}", values, clock.time(), rules.policy.retrieval.feedback)
     page = [outgoing(claim, rules, within) for claim in found[: request.limit]]
     return Listed(page, more=len(found) > request.limit)
 
@@ -113,7 +113,7 @@ class _Link(msgspec.Struct, frozen=True):
 @reads("memory.link", Link, Linked)
 def link(here: "Here", request: Link) -> Linked:
     """Relate two things that the caller may reach."""
-    rules = keeper(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request.who, request.policy)
     within = reach_to_change(request.who, "link", rules.policy.boundary)
     plain = msgspec.structs.replace(request, kind=clean_text(request.kind, rules.redactor), policy=b"")
     done: Linked = here.write("memory.relate", _Link(plain, within, here.id))
@@ -142,7 +142,7 @@ def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
     rows: list[dict[str, Any]] = [
         {
             "id": new_id("rel"),
-            "ts": utc(time()),
+            "ts": utc(clock.time()),
             "tenant": request.link.who.tenant,
             "source_id": request.link.source,
             "target_id": request.link.target,
@@ -187,8 +187,8 @@ class Figures(msgspec.Struct, frozen=True):
 def stats(here: "Here", request: Stats) -> Figures:
     """Counts over the tenant and project, all classes: numbers only."""
     connection = here.connection
-    rules = keeper(here).rules(here, request.who, request.policy)
-    now = time()
+    rules = memory_state(here).rules(here, request.who, request.policy)
+    now = clock.time()
     conditions, bound = rules_sql(check_whole(request.who, "stats", rules.policy.boundary), now)
     theirs = "tenant = ? AND project IS NOT DISTINCT FROM ?"
     mine = " AND ".join([theirs, *conditions])
@@ -247,8 +247,8 @@ class ExportPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @reads("memory.export", ExportPage, Listed)
 def export_page(here: "Here", request: ExportPage) -> Listed:
     """A page of all claims of the project, those that are shut to questions included, redacted once more."""
-    rules = keeper(here).rules(here, request.who, request.policy)
-    now = time()
+    rules = memory_state(here).rules(here, request.who, request.policy)
+    now = clock.time()
     conditions, bound = rules_sql(check_whole(request.who, "export", rules.policy.boundary), now)
     mine = "(project IS NOT DISTINCT FROM ? OR project IS NULL AND scope = 'principle')"
     where = " AND ".join([f"tenant = ? AND {mine} AND merged_into IS NULL AND id > ?", *conditions])

@@ -11,15 +11,15 @@ import msgspec
 import numpy as np
 
 from scalepan.errors import InputError
-from scalepan.memory.boundary import check_whole, reach
-from scalepan.memory.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
-from scalepan.memory.candidates.sought import Hit
-from scalepan.memory.deadline import Deadline
-from scalepan.memory.keeper import keeper
-from scalepan.memory.model import Who
+from scalepan.memory.claim import Who
 from scalepan.memory.rank import norm_bm25, norm_cos, parameters
-from scalepan.memory.recall import Ask, sought_of
-from scalepan.memory.weigh import calibrated
+from scalepan.memory.recall.boundary import check_whole, reach
+from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
+from scalepan.memory.recall.candidates.sought import Hit
+from scalepan.memory.recall.deadline import Deadline
+from scalepan.memory.recall.search import Ask, sought_of
+from scalepan.memory.recall.weigh import calibrated
+from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Curve, Method
 from scalepan.stats.calibration import fit_isotonic, fit_platt, fit_quantile, log_loss
 from scalepan.store.operations import reads
@@ -52,7 +52,7 @@ class Candidates(msgspec.Struct, frozen=True):
 @reads("memory.candidates", AskCandidates, Candidates)
 def candidates(here: "Here", request: AskCandidates) -> Candidates:
     """The candidates of one level a side. A level that cannot work here is an error, not a step down."""
-    keep = keeper(here)
+    keep = memory_state(here)
     ask = request.ask
     rules = keep.rules(here, ask.who, ask.policy)
     policy = rules.policy.retrieval
@@ -99,7 +99,7 @@ class VotedPairs(msgspec.Struct, frozen=True):
 @reads("memory.voted_pairs", AskVotes, VotedPairs)
 def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     """What votes say about the candidates of active contexts: helpful was relevant, harmful was not."""
-    rules = keeper(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request.who, request.policy)
     check_whole(request.who, "calibrate", rules.policy.boundary)
     rows = here.connection.execute(
         # The raw scores stand with the vote: contexts expire, and what was learned in them stays.
@@ -115,7 +115,7 @@ def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
         for context, bm25, cos, relevant in rows
     ]
     morphology = rules.policy.retrieval.morphology
-    return VotedPairs(pairs, keeper(here).model(here) or "", terms_version(morphology))
+    return VotedPairs(pairs, memory_state(here).model(here) or "", terms_version(morphology))
 
 
 class Labelled(NamedTuple):

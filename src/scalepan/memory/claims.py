@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan.errors import NotFoundError
-from scalepan.memory.boundary import Reach
-from scalepan.memory.claim_rules import rules_sql
-from scalepan.memory.model import SECONDS_A_DAY, Claim, Entity, Provenance, faded, written
+from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, Provenance, faded, written
+from scalepan.memory.recall.boundary import Reach
+from scalepan.memory.recall.claim_rules import rules_sql
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
 from scalepan.redact import Redactor

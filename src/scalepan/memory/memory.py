@@ -9,7 +9,6 @@ import msgspec
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
 from scalepan.check import problems
 from scalepan.errors import ConflictError, InputError, own_words
-from scalepan.memory.answers import Recall
 from scalepan.memory.browse import ExportPage, Figures, Get, Link, List, Stats
 from scalepan.memory.calibrate import (
     AskCandidates,
@@ -21,12 +20,7 @@ from scalepan.memory.calibrate import (
     text_side,
     vector_side,
 )
-from scalepan.memory.change import Update
-from scalepan.memory.feedback import UndoVote, Vote, Voted
-from scalepan.memory.forget import Forget
-from scalepan.memory.ingest import MOST_AT_ONCE, Add, Added
-from scalepan.memory.keeper import Said
-from scalepan.memory.model import (
+from scalepan.memory.claim import (
     DEFAULT_PROJECT,
     DEFAULT_PURPOSE,
     DEFAULT_TENANT,
@@ -36,9 +30,15 @@ from scalepan.memory.model import (
     Who,
     traced,
 )
-from scalepan.memory.orphans import Sweep
-from scalepan.memory.recall import Ask
-from scalepan.memory.rescan import Backfill, Backfilled, Rescan
+from scalepan.memory.ingest.add import MOST_AT_ONCE, Add, Added
+from scalepan.memory.ingest.change import Update
+from scalepan.memory.ingest.forget import Forget
+from scalepan.memory.ingest.orphans import Sweep
+from scalepan.memory.ingest.rescan import Backfill, Backfilled, Rescan
+from scalepan.memory.recall.answers import Recall
+from scalepan.memory.recall.search import Ask
+from scalepan.memory.standing.votes import UndoVote, Vote, Voted
+from scalepan.memory.state import Said
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import BoundaryClass
 from scalepan.policy.files import file_layers

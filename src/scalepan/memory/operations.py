@@ -1,5 +1,8 @@
 """Memory's operations, by name. Whoever owns a store loads this when the first call for memory arrives."""
 
-from scalepan.memory import activate, agree, browse, calibrate, change, feedback, forget, ingest, orphans, rescan
+from scalepan.memory import browse, calibrate
+from scalepan.memory.ingest import add, change, forget, orphans, rescan
+from scalepan.memory.recall import activate, agree
+from scalepan.memory.standing import votes
 
-__all__ = ["activate", "agree", "browse", "calibrate", "change", "feedback", "forget", "ingest", "orphans", "rescan"]
+__all__ = ["activate", "add", "agree", "browse", "calibrate", "change", "forget", "orphans", "rescan", "votes"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from scalepan.memory.answers import Recall, Recalled
-from scalepan.memory.model import SECONDS_A_DAY, moment
-from scalepan.memory.population import Population
+from scalepan.memory.claim import SECONDS_A_DAY, moment
 from scalepan.memory.rank import Gains, fuse, g_factors, recency
-from scalepan.memory.standing import Standing
+from scalepan.memory.recall.answers import Recall, Recalled
+from scalepan.memory.recall.population import Population
+from scalepan.memory.standing.standing import Standing
 from scalepan.policy.retrieval import Feedback, Rerank, Retrieval
 from scalepan.score import Part, Rule, Score
 from scalepan.store.receipts import LostError

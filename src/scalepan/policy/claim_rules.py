@@ -1,7 +1,7 @@
 """Invariants over claims: with the facts of a request filled in, a rule becomes a tree that is left to ask of claims.
 
 A tree is made of plain tuples, so that it can be compared, kept as a key, and compiled: to a mask over arrays and to
-SQL (`scalepan.memory.claim_rules`). Both mean what the rule means when it is evaluated for one claim after the other.
+SQL (`scalepan.memory.recall.claim_rules`). Both mean what the rule means when it is evaluated claim by claim.
 
     ("is", True)                         true, or false
     ("error", why)                       cannot be evaluated, and so denies

@@ -1,26 +1,26 @@
 """From an id to numbers that are explained: what it names, whether the caller may see that, and what was kept of it."""
 
 from collections.abc import Callable, Iterator, Sequence
-from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from scalepan import clock
 from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.memory import receipt as of_recall
-from scalepan.memory.boundary import reach_to_change
+from scalepan.memory.claim import Name, Who
 from scalepan.memory.claims import reach_sql, utc
-from scalepan.memory.keeper import keeper
-from scalepan.memory.model import Name, Who
+from scalepan.memory.recall.boundary import reach_to_change
+from scalepan.memory.state import memory_state
 from scalepan.policy.load import leaves
 from scalepan.receipts import votes
 from scalepan.receipts.compare import UNFIT, Difference, Number, Status, attempt, differs, why
 from scalepan.receipts.rows import Row, Seen, kept, number_of
+from scalepan.store.duckdb.schema import duckdb
 from scalepan.store.operations import reads, writes
 from scalepan.store.receipts import Receipt, read_object, write_receipts
-from scalepan.store.schema import duckdb
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -77,7 +77,7 @@ class Explained(msgspec.Struct, frozen=True):
 @reads("receipts.explain", Explain, Explained)
 def explain(here: "Here", request: Explain) -> Explained:
     """Make numbers again from what was kept, and compare."""
-    rules = keeper(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request.who, request.policy)
     where, values = reach_sql(reach_to_change(request.who, "explain", rules.policy.boundary), merged=True)
     # One state of the store: a vote that is counted meanwhile must not look like a change by hand.
     here.connection.execute("BEGIN TRANSACTION READ ONLY")
@@ -160,7 +160,7 @@ def _context(seen: Seen, id_: str) -> list[Number] | None:
         id_,
         seen.who.tenant,
         seen.who.project,
-        utc(time()),
+        utc(clock.time()),
     )
     if not context:
         return None

@@ -10,7 +10,7 @@ from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import shorten
 from scalepan.evals import receipt as of_case
 from scalepan.memory import receipt as of_recall
-from scalepan.memory.model import Who
+from scalepan.memory.claim import Who
 from scalepan.receipts.compare import (
     Difference,
     Number,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scalepan.confidence import ConfidenceFactors
     from scalepan.confidence.gate import Opened
     from scalepan.memory import Claim, Memory
-    from scalepan.memory.answers import Recall
+    from scalepan.memory.recall.answers import Recall
     from scalepan.trace import TraceValuer
 
 RECENT_EVENTS = 50

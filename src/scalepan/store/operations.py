@@ -11,7 +11,7 @@ import msgspec
 
 from scalepan.check import resolved
 from scalepan.errors import StoreError, did_you_mean
-from scalepan.store.schema import duckdb
+from scalepan.store.duckdb.schema import duckdb
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -63,7 +63,7 @@ def operation(name: str) -> Operation:
         with suppress(ModuleNotFoundError):
             if package == "store":
                 import_module("scalepan.store.policies")  # and with it the tables
-                import_module("scalepan.store.check")
+                import_module("scalepan.store.duckdb.check")
             else:
                 import_module(f"scalepan.{package}.operations")
     if name not in _operations:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scalepan.errors import StoreError, printable
 from scalepan.files import is_ours, user_name
-from scalepan.store.place import checked_path
+from scalepan.store.duckdb.place import checked_path
 
 FILE_NAME = "scalepan.duckdb"
 ENV_STORE = "SCALEPAN_STORE"

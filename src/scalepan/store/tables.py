@@ -8,9 +8,9 @@ from uuid import uuid4
 import msgspec
 
 from scalepan.errors import StoreError
+from scalepan.store.duckdb.schema import VERSION, duckdb, reason
+from scalepan.store.duckdb.select import check_select
 from scalepan.store.operations import insert_rows, reads, utc_now, writes
-from scalepan.store.schema import VERSION, duckdb, reason
-from scalepan.store.select import check_select
 
 if TYPE_CHECKING:
     from scalepan.store.here import Here

@@ -1,0 +1,1 @@
+"""How good recall is on labeled queries."""

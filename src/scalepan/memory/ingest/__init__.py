@@ -1,0 +1,1 @@
+"""Into memory: add, change, forget, and redact again what is there."""

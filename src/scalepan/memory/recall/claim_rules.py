@@ -1,0 +1,163 @@
+"""Invariants over claims, compiled: to a mask over the index's rows, and to SQL. What cannot be evaluated denies."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from scalepan.memory.claim import SECONDS_A_DAY
+from scalepan.policy.claim_rules import AGE, Tree
+from scalepan.policy.invariants import COMPARE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+
+
+class Rows(Protocol):
+    """Claims as arrays."""
+
+    def __len__(self) -> int: ...
+
+    def words(self, attribute: str) -> "tuple[NDArray[Any], Sequence[str]]":
+        """Of each row the code of a word, and the words by their codes."""
+
+    def ages(self, moment: float) -> "NDArray[np.float64]":
+        """How old each row's text is, in days."""
+
+    def about(self, entity: str) -> "Mask":
+        """The rows that are about an entity of this name."""
+
+
+def allowed(rules: Sequence[Tree], rows: Rows, moment: float | None) -> "Mask":
+    """The rows that every rule is true of."""
+    mask = np.ones(len(rows), dtype=bool)
+    for tree in rules:
+        true, _ = _asked(tree, rows, moment)
+        mask &= true
+    return mask
+
+
+def _asked(tree: Tree, rows: Rows, moment: float | None) -> "tuple[Mask, Mask]":
+    """Of which rows a tree is true, and of which it cannot be said."""
+    nowhere = np.zeros(len(rows), dtype=bool)
+    match tree:
+        case ("is", value):
+            return (~nowhere if value else nowhere), nowhere
+        case ("not", one):
+            true, unknown = _asked(one, rows, moment)
+            return ~true & ~unknown, unknown
+        case ("any" | "all" as join, trees):
+            return _joined(join, [_asked(one, rows, moment) for one in trees])
+        case ("about", name):
+            return rows.about(name), nowhere
+        case (_, attribute, *_) if attribute == AGE:
+            return _ages_fit(tree, rows, moment), nowhere
+        case ("compare" | "among" | "part of" | "contains", attribute, *_):
+            codes, words = rows.words(attribute)
+            fits = np.array([_word_fits(tree, word) for word in words], dtype=bool)
+            return fits[codes] if len(words) else nowhere, nowhere
+        case _:
+            return nowhere, ~nowhere
+
+
+def _joined(join: str, asked: "Sequence[tuple[Mask, Mask]]") -> "tuple[Mask, Mask]":
+    """From the left: a row for which one decides is not asked further, and neither is one that cannot be said."""
+    true, unknown = asked[0]
+    for next_true, next_unknown in asked[1:]:
+        if join == "any":
+            unknown = unknown | (~true & next_unknown)
+            true = (true | next_true) & ~unknown
+        else:
+            unknown = unknown | (true & next_unknown)
+            true = true & next_true & ~unknown
+    return true, unknown
+
+
+def _word_fits(tree: Tree, word: str) -> bool:
+    match tree:
+        case ("compare", _, sign, value):
+            return COMPARE[sign](word, value)
+        case ("among", _, values):
+            return word in values
+        case ("part of", _, text):
+            return word in text
+        case ("contains", _, text):
+            return text in word
+        case _:
+            return False
+
+
+def _ages_fit(tree: Tree, rows: Rows, moment: float | None) -> "Mask":
+    if moment is None:
+        return np.zeros(len(rows), dtype=bool)
+    ages = rows.ages(moment)
+    match tree:
+        case ("compare", _, sign, value):
+            return np.asarray(COMPARE[sign](ages, value), dtype=bool)
+        case ("among", _, values):
+            return np.isin(ages, values)
+        case _:
+            return np.zeros(len(rows), dtype=bool)
+
+
+_AGE = f"greatest(? - epoch(coalesce(updated_at, created_at)), 0) / {SECONDS_A_DAY}"
+_ABOUT = (
+    "id IN (SELECT l.claim_id FROM claim_entities l JOIN entities e ON e.id = l.entity_id WHERE e.name = ?::VARCHAR)"
+)
+_SQL_SIGNS = {"==": "=", "!=": "<>", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
+
+
+def rules_sql(rules: Sequence[Tree], moment: float | None) -> tuple[list[str], list[Any]]:
+    """The same as conditions on the table of claims, and the values that they bind."""
+    conditions, values = [], []
+    for tree in rules:
+        sql, bound = _sql(tree, moment)
+        conditions.append(f"coalesce({sql}, false)")
+        values += bound
+    return conditions, values
+
+
+def _sql(tree: Tree, moment: float | None) -> tuple[str, list[Any]]:
+    """A tree as an expression that is true, false, or NULL where it cannot be said."""
+    match tree:
+        case ("is", value):
+            return ("true" if value else "false"), []
+        case ("not", one):
+            sql, values = _sql(one, moment)
+            return f"(NOT {sql})", values
+        case ("any" | "all" as join, trees):
+            return _sql_joined(join, [_sql(one, moment) for one in trees])
+        case ("about", name):
+            return _ABOUT, [name]
+        case (_, attribute, *_) if attribute == AGE:
+            return _sql_leaf(tree, _AGE, [moment], "DOUBLE") if moment is not None else ("false", [])
+        case ("compare" | "among" | "part of" | "contains", "kind" | "boundary_class" | "scope" as attribute, *_):
+            return _sql_leaf(tree, attribute, [], "VARCHAR")
+        case _:
+            return "NULL::BOOLEAN", []
+
+
+def _sql_leaf(tree: Tree, column: str, first: list[Any], type_: str) -> tuple[str, list[Any]]:
+    match tree:
+        case ("compare", _, sign, value):
+            return f"({column} {_SQL_SIGNS[sign]} ?::{type_})", [*first, value]
+        case ("among", _, members):
+            return f"({column} IN ({', '.join([f'?::{type_}'] * len(members))}))", [*first, *members]
+        case ("part of", _, text):
+            return f"contains(?::VARCHAR, {column})", [text]
+        case ("contains", _, text):
+            return f"contains({column}, ?::VARCHAR)", [text]
+        case _:
+            return "NULL::BOOLEAN", []
+
+
+def _sql_joined(join: str, asked: Sequence[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
+    """SQL's own OR makes `NULL OR true` true; here what cannot be said on the left is not made up for on the right."""
+    sql, values = asked[-1]
+    for left, bound in reversed(asked[:-1]):
+        decided, open_ = ("TRUE", "FALSE") if join == "any" else ("FALSE", "TRUE")
+        sql = f"(CASE {left} WHEN {decided} THEN {decided} WHEN {open_} THEN {sql} END)"
+        values = [*bound, *values]
+    return sql, values

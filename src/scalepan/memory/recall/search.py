@@ -1,0 +1,405 @@
+"""The flow r(q): reach, candidates, scores, choice (spec memory.md, section 1). Runs in the owner of the store."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from scalepan import clock
+from scalepan.errors import ScalepanError, TookTooLongError
+from scalepan.memory.claim import Claim, Share, Text, Who
+from scalepan.memory.ingest.add import clean_text, redacted_claim
+from scalepan.memory.ingest.rescan import backfill_aside
+from scalepan.memory.rank import Parameters, parameters
+from scalepan.memory.recall.answers import Recall, Recalled, Rejected
+from scalepan.memory.recall.boundary import Reach, opened, reach
+from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
+from scalepan.memory.recall.candidates.sought import Hit, Sought
+from scalepan.memory.recall.candidates.words import shared
+from scalepan.memory.recall.contexts import expire_in_passing
+from scalepan.memory.recall.curves import fitted_curves
+from scalepan.memory.recall.deadline import Deadline
+from scalepan.memory.recall.diversify import Choice, Contender, diversify
+from scalepan.memory.recall.index import Index
+from scalepan.memory.recall.population import NO_SPREAD
+from scalepan.memory.recall.weigh import (
+    Candidates,
+    SideFound,
+    Weighed,
+    reason,
+    score_of,
+    statistics,
+    text_scores,
+    vector_scores,
+    weigh,
+)
+from scalepan.memory.standing.decay import tell_decay_in_passing
+from scalepan.memory.state import Rules, memory_state
+from scalepan.names import Id
+from scalepan.policy.boundary import Scope
+from scalepan.policy.retrieval import Curve, Retrieval
+from scalepan.stats.products import product
+from scalepan.store.tables import AddEvent
+from scalepan.text import normal_form, terms, token_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from scalepan.embed import Embedder
+    from scalepan.store import Here
+
+NO_ENCODER = "no encoder found: recall uses words only; 'scalepan doctor' shows how to add one"
+NO_VECTORS = "no claim here has a vector yet: recall uses words only"
+MOST_REJECTED = 20
+"""How many of those not taken an answer names; `why` asks about any."""
+
+
+LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
+
+
+class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A query, and what the answer may hold."""
+
+    query: Text
+    who: Who = Who()
+    policy: bytes = b""
+    """What the caller's policy says, packed."""
+    scopes: list[Scope] | None = None
+    kinds: list[str] | None = None
+    k: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
+    alpha: Share | None = None
+    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    diverse: bool | None = None
+    """Whether MMR and the entity cap choose; None: they do for an active context, and else as the policy says."""
+    why: Id | None = None
+    """A claim whose fate is to be told."""
+    at: Annotated[float, msgspec.Meta(ge=0, le=LATEST)] | None = None
+    """Seconds since 1970 that count as now: to recompute an old answer."""
+
+
+def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]:
+    """What a query recalls, and what the event about it says."""
+    started = perf_counter()
+    keep = memory_state(here)
+    rules = keep.rules(here, ask.who, ask.policy)
+    policy = rules.policy.retrieval
+    now = ask.at if ask.at is not None else clock.time()
+    within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now)
+    deadline = Deadline(policy.timeout_ms)
+    encoder = keep.encoder(here, rules.policy)
+    sought = sought_of(here, rules, ask, within, encoder, deadline)
+    index = sought.index
+    deadline.check("encoding")
+    chosen = parameters(sought.query, policy, ask.alpha, ask.k)
+    curves = fitted_curves(rules, index.morphology, encoder)
+    with sought.one_state():
+        search = _Search(here, sought, chosen, ask.who, partial(clean_text, redactor=rules.redactor))
+        text = search.text_side(curves.text)
+        vectors = search.vector_side(encoder, curves.vector)
+        weighed = _weighed(sought, text, vectors, chosen, now, policy)
+        sought.deadline.check("scoring")
+
+        # An activation takes nothing below the threshold; a search shows it, flagged.
+        above = int(np.count_nonzero(weighed.score >= policy.threshold))
+        fit = above if action == "activate" else len(weighed)
+        asked = policy.diversity.search if ask.diverse is None else ask.diverse
+        diverse = action == "activate" or asked
+        likeness = _likeness(index, weighed, fit) if diverse else None
+    search.backfill(encoder, rules)
+    search.notes += curves.notes(text, vectors)
+    for misfit in curves.misfits:
+        search.tell_fallback(misfit.payload())
+    diversity = policy.diversity if diverse else policy.diversity.by_score()
+    choice = diversify(_contenders(weighed, fit), chosen.k_final, diversity, likeness)
+    recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens)
+    taken = {place for place, _ in choice.chosen} - left_out.keys()
+    others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, above)
+    answer = Recall(
+        recalled,
+        policy_version=rules.version,
+        request_id=here.id,
+        trace_id=ask.who.trace_id or "",
+        alpha=chosen.alpha,
+        why_alpha=chosen.why_alpha,
+        k_txt=search.k["k_txt"],
+        k_vec=search.k["k_vec"],
+        k_final=chosen.k_final,
+        text_level=text.level,
+        vector_level=vectors.level,
+        candidates=len(weighed),
+        rejected=[others.rejected(place) for place in others.places[:MOST_REJECTED]],
+        notes=search.notes,
+        took_ms=(perf_counter() - started) * 1000,
+        why=_why(ask, recalled, others, sought, text, vectors) if ask.why else None,
+        population=weighed.people,
+    )
+    expire_in_passing(here, clock.time())
+    tell_decay_in_passing(here, ask.who, clock.time(), policy.feedback)
+    return answer, _event(answer, weighed, above)
+
+
+def sought_of(
+    here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None", deadline: Deadline
+) -> Sought:
+    """The query, redacted, ready for every level."""
+    keep = memory_state(here)
+    policy = rules.policy.retrieval
+    query = clean_text(ask.query, rules.redactor)
+    with deadline.not_counted():
+        index = keep.index(here, rules.policy)
+    return Sought(
+        index,
+        here.connection,
+        within,
+        tuple(ask.kinds) if ask.kinds is not None else None,
+        query,
+        normal_form(query),
+        terms(query, index.morphology),
+        np.zeros(0, dtype=np.float32) if encoder is None else encoder.encode([query], "query")[0],
+        policy,
+        deadline,
+        keep.sides,
+    )
+
+
+class _Search:
+    """Both sides of one search: down their ladders, and once more where too little was found."""
+
+    def __init__(
+        self, here: "Here", sought: Sought, chosen: Parameters, who: Who, cleaned: Callable[[str], str]
+    ) -> None:
+        """`cleaned` makes of an error's text what may be shown and kept: it may quote the query, or a claim."""
+        self.sought = sought
+        self.notes: list[str] = []
+        self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
+        self._enough = chosen.k_final / 2
+        with sought.index.lock:
+            mask = sought.mask()
+            self._in_reach = int(np.count_nonzero(mask))
+            self._without_vector = sought.index.vectors.missing(mask)
+        self._here, self._who = here, who
+        self._cleaned = cleaned
+
+    def text_side(self, curve: Curve | None) -> SideFound:
+        level, hits = self._climb(TEXT_LEVELS, self.sought.policy.text.level, "k_txt")
+        # A curve is fitted on the index's BM25; L2 counts in other units, L0 not at all.
+        fitted = curve if level == "index" else None
+        scores = text_scores(level, hits, self.sought.policy, fitted)
+        return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", fitted is not None)
+
+    def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
+        sought = self.sought
+        missing = NO_ENCODER if encoder is None else None
+        if missing is None and self._without_vector == self._in_reach:
+            missing = NO_VECTORS
+        if missing is not None:
+            self.notes.append(missing)
+            return SideFound("", [], [], missing)
+        level, hits = self._climb(VECTOR_LEVELS, sought.policy.vectors.level, "k_vec")
+        scores = vector_scores(hits, curve)
+        return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", curve is not None)
+
+    def backfill(self, encoder: "Embedder | None", rules: Rules) -> None:
+        """Claims that were kept before there was an encoder get their vectors now, beside the calls."""
+        if encoder is not None and self._without_vector:
+            self.notes.append(_being_made(self._without_vector))
+            backfill_aside(self._here, encoder, rules)
+
+    def _climb(
+        self, ladder: Mapping[str, Callable[[Sought, int], list[Hit]]], top: str, k: str
+    ) -> tuple[str, list[Hit]]:
+        """Hits of the first level that works, from `top` down; each that does not is an event."""
+        names = list(ladder)
+        for place, name in enumerate(names[names.index(top) :], names.index(top)):
+            try:
+                return name, self._twice(ladder[name], k)
+            except TookTooLongError:
+                raise
+            except Exception as error:
+                self._fell_back(name, names[place + 1 : place + 2], error)
+        return "", []
+
+    def _twice(self, level: Callable[[Sought, int], list[Hit]], k: str) -> list[Hit]:
+        hits = level(self.sought, self.k[k])
+        if self.sought.policy.dynamic.expand and len(hits) < self._enough:
+            self.k[k] *= 2
+            hits = level(self.sought, self.k[k])
+        return hits
+
+    def _fell_back(self, level: str, below: list[str], error: Exception) -> None:
+        problem = self._cleaned(
+            str(error).partition("\n")[0] if isinstance(error, ScalepanError) else f"{type(error).__name__}: {error}"
+        )
+        going_on = f"{below[0]} is used" if below else "this side is left out"
+        self.notes.append(f"{level} does not work here, {going_on}: {problem}")
+        self.tell_fallback({"from": level, "to": below[0] if below else None, "problem": problem})
+
+    def tell_fallback(self, payload: dict[str, Any]) -> None:
+        """Something did not work, and something else is used: an event."""
+        event = AddEvent("search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id)
+        self._here.later("store.add_event", event)
+
+
+def _being_made(count: int) -> str:
+    if count == 1:
+        return "1 claim here has no vector yet: it is being made"
+    return f"{count:,} claims here have no vector yet: they are being made"
+
+
+def _weighed(
+    sought: Sought, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
+) -> Weighed:
+    index = sought.index
+    with index.lock:
+        shelf = index.shelf
+        ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
+        mask = sought.mask()
+        # A claim that went while DuckDB searched, or is shut to this caller since then, is no candidate.
+        rows = [row for id_ in ids if (row := shelf.row_of.get(id_)) is not None and mask[row]]
+        claims = [shelf.claim(row) for row in rows]
+        found = Candidates(claims, rows, *shelf.numbers(rows, now, policy.feedback))
+        people = shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
+    return weigh(found, text, vectors, chosen.alpha, people, policy)
+
+
+def _contenders(weighed: Weighed, count: int) -> list[Contender]:
+    return [
+        Contender(score, claim.content_hash, tuple([f"{e.type}:{e.name}" for e in claim.entities]))
+        for score, claim in zip(weighed.score[:count].tolist(), weighed.of.claims, strict=False)
+    ]
+
+
+def _likeness(index: Index, weighed: Weighed, count: int) -> Callable[[int], "NDArray[np.floating[Any]]"]:
+    """How alike candidates are: by their vectors, and where one has none by the terms that they share."""
+    rows = weighed.of.rows[:count]
+    with index.lock:
+        units, has_vector = index.vectors.unit_vectors(rows)
+        term_sets = index.words.sets(rows) if not has_vector.all() else []
+
+    def likeness(place: int) -> "NDArray[np.floating[Any]]":
+        near: NDArray[np.float32] = product(units, units[place])
+        bare = ~has_vector if has_vector[place] else np.ones(count, dtype=bool)
+        for i in np.flatnonzero(bare).tolist():
+            near[i] = shared(term_sets[i], term_sets[place])
+        return near
+
+    return likeness
+
+
+def _recalled(
+    weighed: Weighed,
+    choice: Choice,
+    text: SideFound,
+    vectors: SideFound,
+    rules: Rules,
+    within: Reach,
+    max_tokens: int | None,
+) -> tuple[list[Recalled], dict[int, str]]:
+    """The chosen as they are returned: redacted once more, and as many as the budget holds."""
+    threshold = rules.policy.retrieval.threshold
+    recalled: list[Recalled] = []
+    left_out: dict[int, str] = {}
+    left = max_tokens
+    for place, score_div in choice.chosen:
+        claim = outgoing(weighed.claim(place), rules, within)
+        if left is not None:
+            cost = token_count(claim.text)
+            if cost > left:
+                left_out[place] = f"max_tokens={max_tokens}"
+                continue
+            left -= cost
+        below = bool(weighed.score[place] < threshold)
+        recalled.append(
+            Recalled(
+                claim,
+                len(recalled) + 1,
+                score_of(weighed, place, text, vectors, rules.version),
+                weighed.features(place, score_div),
+                reason(weighed, place, below_threshold=below),
+                below,
+            )
+        )
+    return recalled, left_out
+
+
+def outgoing(claim: Claim, rules: Rules, within: Reach) -> Claim:
+    """A claim on its way out: secrets are always cut, personal data unless its class is open to this purpose."""
+    kept = claim.boundary_class == "pii" and "pii" in within.classes and "pii" not in within.redacted
+    redactor = rules.secrets_only if kept else rules.redactor
+    return redacted_claim(claim, redactor)
+
+
+class _Others(NamedTuple):
+    """Candidates that were not taken, best first, and why those were not that were fit."""
+
+    weighed: Weighed
+    places: list[int]
+    fates: Mapping[int, str]
+    above: int
+    """How many candidates reach the threshold."""
+
+    def rejected(self, place: int) -> Rejected:
+        """One of them, for the answer."""
+        said = reason(self.weighed, place, self.fates.get(place, ""), below_threshold=place >= self.above)
+        return Rejected(self.weighed.of.claims[place].id, float(self.weighed.score[place]), said)
+
+
+def _why(
+    ask: Ask, recalled: Sequence[Recalled], others: _Others, sought: Sought, text: SideFound, vectors: SideFound
+) -> str:
+    """What became of one claim."""
+    id_ = ask.why or ""
+    for one in recalled:
+        if one.id == id_:
+            return f"recalled at rank {one.rank} with {float(one.score_final):.3f}: {one.reason}"
+    for place in others.places:
+        if others.weighed.of.claims[place].id == id_:
+            rejected = others.rejected(place)
+            return f"a candidate with {rejected.score_final:.3f}, not taken: {rejected.reason}"
+    return _why_no_candidate(id_, opened(ask.who), sought, text, vectors)
+
+
+def _why_no_candidate(id_: str, classes: tuple[str, ...], sought: Sought, text: SideFound, vectors: SideFound) -> str:
+    index = sought.index
+    with index.lock:
+        row = index.shelf.row_of.get(id_)
+        # What is out of reach looks as if it were not there, except for a class that the caller's own purpose shuts.
+        wide = sought.reach._replace(classes=classes)
+        if row is None or not index.shelf.mask(wide)[row]:
+            return "no such claim here: another tenant, project, session or scope, shut by a rule, merged, or forgotten"
+        if not index.shelf.mask(sought.reach)[row]:
+            return "its class is not open to this purpose"
+        if not sought.mask()[row]:
+            return "its kind was not asked for"
+        seen = []
+        if text.level == "index":
+            shared = index.words.has_any(row, sought.terms)
+            seen.append(f"not among the {len(text.hits)} best by words" if shared else "no word of the query is in it")
+        if vectors.level:
+            seen.append(
+                f"not among the {len(vectors.hits)} nearest by meaning"
+                if index.vectors.has(row)
+                else "it has no vector yet"
+            )
+    return "no candidate: " + "; ".join(seen or ["not found by " + (text.level or "any side")])
+
+
+def _event(answer: Recall, weighed: Weighed, above: int) -> dict[str, Any]:
+    """What is kept of a recall: its numbers, and ids; neither the query nor any text."""
+    return {
+        "policy_version": answer.policy_version,
+        "alpha": answer.alpha,
+        "k_txt": answer.k_txt,
+        "k_vec": answer.k_vec,
+        "k_final": answer.k_final,
+        "text_level": answer.text_level,
+        "vector_level": answer.vector_level,
+        "candidates": answer.candidates,
+        "claims": [one.id for one in answer.claims],
+        "below_threshold": [claim.id for claim in weighed.of.claims[above:]],
+        "statistics": statistics(weighed),
+        "took_ms": round(answer.took_ms, 3),
+    }

@@ -1,0 +1,93 @@
+"""Decay, told: time halves utility and quality without anybody writing; once a day an event says what it did.
+
+The spec has decay in `events(topic='critic')` (memory.md, section 4). Here the numbers are computed from time whenever
+they are read, so the event is a report: what they were worth on average when the last one was written, and now. A day
+on which nobody recalls anything has none; the next one covers it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from scalepan.memory.claim import Who, moment, written
+from scalepan.memory.claims import utc
+from scalepan.memory.state import memory_state
+from scalepan.policy.retrieval import Feedback
+from scalepan.store.operations import writes
+from scalepan.store.tables import AddEvent, add_event
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from scalepan.store import Here
+
+
+MOST_TOLD = 10_000
+"""How many are remembered; one that is asked for again finds its event in the table."""
+
+
+class TellDecay(msgspec.Struct, frozen=True):
+    """Whose claims, as of when, and how fast they fade."""
+
+    who: Who
+    now: float
+    feedback: Feedback
+    request_id: str
+
+
+class Told(msgspec.Struct, frozen=True):
+    """It is done."""
+
+
+def tell_decay_in_passing(here: "Here", who: Who, now: float, feedback: Feedback) -> None:
+    """Have today's event written, if this owner has not seen to that. Nobody waits for it."""
+    told, key = memory_state(here).decay_told, (who.tenant, who.project, written(now)[:10])
+    if key not in told:
+        if len(told) >= MOST_TOLD:
+            told.clear()
+        told.add(key)
+        here.later("memory.tell_decay", TellDecay(who, now, feedback, here.id))
+
+
+@writes("memory.tell_decay", TellDecay, Told)
+def tell_decay(here: "Here", requests: Sequence[TellDecay]) -> list[Told]:
+    """Write the events of today that are not there yet."""
+    for request in requests:
+        who, day = request.who, written(request.now)[:10]
+        last = _last(here.connection, who)
+        if last is None or last[:10] < day:
+            payload = {"decay": day, "project": who.project, "at": written(request.now), "since": last}
+            payload |= _faded(here.connection, request, last)
+            add_event(here, [AddEvent("critic", payload, who.tenant, request.request_id, who.trace_id)])
+    return [Told()] * len(requests)
+
+
+def _last(connection: "DuckDBPyConnection", who: Who) -> str | None:
+    """When the last such event of the project was written."""
+    row = connection.execute(
+        "SELECT max(payload->>'at') FROM events WHERE topic = 'critic' AND tenant = ? "
+        "AND (payload->>'decay') IS NOT NULL AND (payload->>'project') IS NOT DISTINCT FROM ?",
+        [who.tenant, who.project],
+    ).fetchone()
+    return row[0] if row else None
+
+
+def _faded(connection: "DuckDBPyConnection", request: TellDecay, last: str | None) -> dict[str, Any]:
+    """How many claims have something to lose, and the mean size of that before and now. Harm fades as use does."""
+    half_lives = {
+        "utility": request.feedback.utility_half_life_days,
+        "quality": request.feedback.quality_half_life_days,
+    }
+    since = utc(moment(last)) if last is not None else None
+    found: dict[str, Any] = {"half_life_days": half_lives}
+    for name, days in half_lives.items():
+        # What was set after the last event has faded only since then.
+        size = f"avg(abs({name}) * recency_decay({name}_at, ?::DOUBLE, moment := coalesce(?::TIMESTAMP, {name}_at)))"
+        count, before, after = connection.execute(
+            f"SELECT count(*), {size}, {size} FROM claims WHERE tenant = ? AND project IS NOT DISTINCT FROM ? "
+            f"AND merged_into IS NULL AND {name} <> 0",
+            [days, since, days, utc(request.now), request.who.tenant, request.who.project],
+        ).fetchone() or (0, None, None)
+        found[name] = {"claims": count, "before": before, "after": after}
+    return found

@@ -1,0 +1,1 @@
+"""The default engine: one DuckDB file that many processes share."""

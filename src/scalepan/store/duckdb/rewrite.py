@@ -1,0 +1,68 @@
+"""Writing the file anew without what was deleted: DuckDB leaves it there until the space is used again."""
+
+import os
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalepan.files import close_to_others
+from scalepan.store.duckdb.generation import Note, checkpoint
+from scalepan.store.duckdb.opening import create, work_folder
+from scalepan.store.duckdb.schema import backups, duckdb
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+KEY = "rewrite"
+ROOM = 2
+"""Free disk that it asks for, in files: the new one stands beside the old for a moment."""
+
+
+def ask_for_rewrite(connection: "DuckDBPyConnection") -> None:
+    """In a write: have the file written anew when its owner closes it. The wish is kept with the write."""
+    connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{KEY}', 'true')")  # noqa: S608 - a constant
+
+
+def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -> bool:
+    """Just before the owner lets go, when nobody writes any more: whether the path is another file now.
+
+    What does not work now is left for the next owner.
+    """
+    before = path.stat().st_ino
+    # In the folder that only its owner can enter: DuckDB makes files under the umask.
+    fresh = work_folder(path) / path.name
+    with suppress(duckdb().Error, OSError):
+        asked = connection.execute(f"SELECT 1 FROM meta WHERE key = '{KEY}'").fetchone()  # noqa: S608 - a constant
+        if asked and shutil.disk_usage(path.parent).free >= ROOM * path.stat().st_size:
+            _rewrite(connection, path, fresh, note)
+    with suppress(OSError):
+        fresh.unlink(missing_ok=True)
+    return path.stat().st_ino != before
+
+
+def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: Note) -> None:
+    fresh.unlink(missing_ok=True)
+    # After this there is no log: one that is left would be taken for the new file's.
+    checkpoint(connection, note)
+    create(fresh)
+    quoted = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{quoted}' AS fresh")
+    try:
+        # COPY FROM DATABASE wants to change settings, which are locked here.
+        (old,) = connection.execute("SELECT current_database()").fetchone() or ("",)
+        tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
+        connection.execute("DELETE FROM fresh.meta")
+        for (table,) in connection.execute(tables, [old]).fetchall():
+            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')  # noqa: S608
+        connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")  # noqa: S608 - a constant
+    finally:
+        connection.execute("DETACH fresh")
+    close_to_others(fresh)
+    with fresh.open("rb") as file:
+        os.fsync(file.fileno())
+    # The lock stays with the old file until it is closed; who waits for it sees that the path is another file now.
+    fresh.replace(path)
+    # What Scalepan itself copied before an upgrade has the deleted in it too.
+    for copy in backups(path):
+        copy.unlink(missing_ok=True)
