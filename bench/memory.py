@@ -55,7 +55,7 @@ STAGES: list[tuple[Any, str, str]] = [
     (recall, "_recalled", "answer: redact, reasons"),
     (recall._Others, "rejected", "answer: what was not taken"),
     (recall, "_event", "event: statistics"),
-    (Here, "later", "event: to the writer"),
+    (Here, "commit_later", "event: to the writer"),
 ]
 
 

@@ -15,7 +15,7 @@ import duckdb
 
 from bench.timing import row
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 
 PROCESSES, SECONDS, REPEATS = 8, 5.0, 3
 spawn = multiprocessing.get_context("spawn")

@@ -15,7 +15,7 @@ SOURCE = Path(scalepan.__file__).parent
 
 # From the ground up. A package may import what stands on a lower line, and nothing on its own line but itself.
 LAYERS = [
-    ["clock", "forks", "files"],
+    ["clock", "forks", "files", "lazy"],
     ["errors"],
     ["names", "repeat"],
     ["exits", "arguments", "score", "check", "yamlfile"],

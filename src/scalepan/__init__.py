@@ -9,8 +9,9 @@
 This page is the public API. Names load when they are first used, so `import scalepan` costs next to nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from scalepan.lazy import lazily
 
 if TYPE_CHECKING:
     from scalepan.confidence import (
@@ -76,8 +77,6 @@ _HOMES = {
     "scalepan.score": ("Part", "Rule", "Score"),
     "scalepan.trace": ("ReasoningTrace", "TraceValuer", "VectorCache", "evaluate_value", "read_jsonl"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
 __all__ = [
     "ActionDecision",
     "AsyncMemory",
@@ -120,13 +119,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'scalepan' has no attribute '{name}'")
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazily(__name__, _HOMES)

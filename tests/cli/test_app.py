@@ -44,7 +44,7 @@ finally:
     loaded = {name for name in done.stderr.split() if name.startswith("scalepan.")}
     assert loaded == {
         f"scalepan.{name}"
-        for name in ("cli", "cli._app", "cli._common", "cli._streams", "cli._summaries", "errors", "repeat")
+        for name in ("cli", "cli._app", "cli._common", "cli._streams", "cli._summaries", "errors", "lazy", "repeat")
     }
     assert {"numpy", "rich", "yaml", "duckdb"}.isdisjoint(done.stderr.split())
     for name in COMMANDS:

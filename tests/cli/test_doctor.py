@@ -10,7 +10,7 @@ import pytest
 from scalepan.cli.doctor import _extras
 from scalepan.store import Store
 from scalepan.store.duckdb.schema import VERSION
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 from tests.cli.conftest import Run
 
 

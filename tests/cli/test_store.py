@@ -11,13 +11,13 @@ import pytest
 from scalepan.store import Store
 from scalepan.store.duckdb.recover import recover
 from scalepan.store.duckdb.schema import log_path
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 from tests.cli.conftest import Run
 
 WRITE_AND_DIE = """
 import os, sys
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 for _ in range(3):
     Store(sys.argv[1]).call("store.add_event", AddEvent("ingest"))
 os.kill(os.getpid(), 9)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scalepan.confidence import Answer, AskQueue, ConfidenceFactors, Gate, NotAllowedError, Question, terminal
-from scalepan.confidence.operations import AnswerQuestion, AskDecisions, Decided
+from scalepan.confidence.requests import AnswerQuestion, AskDecisions, Decided
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.score import not_measured
 from scalepan.store import Store

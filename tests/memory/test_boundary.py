@@ -137,14 +137,14 @@ def test_a_vote_of_others_cannot_be_undone(open_memory: Open) -> None:
 
 
 def test_votes_of_other_projects_are_not_calibrated_on(open_memory: Open) -> None:
-    from scalepan.memory.calibrate import AskVotes
+    from scalepan.memory.requests import AskVotes
 
     owner = open_memory(project="web")
     claim = owner.add("plan")
     context = owner.activate("plan").active_context_id
     owner.vote(claim, "helpful", context=context)
     other = open_memory(project="shop").who
-    mine, others = (owner.store.call("memory.voted_pairs", AskVotes(who)).pairs for who in (owner.who, other))
+    mine, others = (owner.store.call("memory.voted_pairs", AskVotes(who=who)).pairs for who in (owner.who, other))
     assert (len(mine), len(others)) == (1, 0)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scalepan.errors import NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.calibrate import AskVotes
+from scalepan.memory.requests import AskVotes
 from scalepan.receipts import explain
 from scalepan.store import Store
 from tests.memory.conftest import DAY, START, Clock, Open, StandIn
@@ -96,7 +96,7 @@ def test_what_votes_taught_outlives_their_context(memory: Memory, clock: Clock) 
     clock.now += 25 * HOUR
     memory.search("plan")
     assert rows(memory, answer.active_context_id or "") == (0, 0)
-    (pair,) = memory.store.call("memory.voted_pairs", AskVotes(memory.who)).pairs
+    (pair,) = memory.store.call("memory.voted_pairs", AskVotes(who=memory.who)).pairs
     features = answer[0].features
     assert (pair.query, pair.bm25, pair.cos, pair.relevant) == (
         answer.active_context_id,

@@ -12,10 +12,9 @@ import pytest
 from scalepan.embed import Kind
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.ingest.rescan import Backfill
-from scalepan.memory.recall.agree import Agree
 from scalepan.memory.recall.candidates import levels
 from scalepan.memory.recall.candidates.columns import Shelf
+from scalepan.memory.requests import Agree, Backfill
 from scalepan.redact import Redactor
 from tests.memory.conftest import StandIn
 from tests.real.test_memory_races import leftovers
@@ -49,9 +48,9 @@ def memory(tmp_path: Path, encoder: Interrupted) -> Iterator[Memory]:
 
 
 def sound(memory: Memory) -> bool:
-    return memory.store.call("memory.agree", Agree(memory.who, memory.said)).problems == [] and not leftovers(
-        memory.store
-    )
+    return memory.store.call(
+        "memory.agree", Agree(who=memory.who, overlay=memory.overlay)
+    ).problems == [] and not leftovers(memory.store)
 
 
 def test_a_change_of_class_keeps_the_text_that_was_written_meanwhile(memory: Memory, encoder: Interrupted) -> None:
@@ -188,25 +187,26 @@ def test_a_vector_of_a_text_whose_class_changed_meanwhile_is_not_kept(
     with Memory(tmp_path / "notes.duckdb") as memory:
         # As `memory.update` would, but without a vector of its own.
         encoder.meanwhile = lambda: memory.store.call("test.shut", Backfill())
-        from scalepan.memory.ingest.rescan import Backfilled
-        from scalepan.store.operations import reads, writes
+        from scalepan.memory.requests import Backfilled
+        from scalepan.store.operation import Operation, changes, commits, operation
 
-        @writes("test.shut_it", Backfill, Backfilled)
+        @commits(Operation("test.shut_it", Backfill, Backfilled))
         def shut_it(here: Any, requests: Sequence[Any]) -> list[Any]:
             here.connection.execute("UPDATE claims SET boundary_class = 'pii'")
             return [Backfilled(0, 0)] * len(requests)
 
-        @reads("test.shut", Backfill, Backfilled)
+        @changes(Operation("test.shut", Backfill, Backfilled))
         def shut(here: Any, request: Any) -> Any:
-            return here.write("test.shut_it", request)
+            return here.commit(operation("test.shut_it"), request)
 
-        memory.store.call("memory.backfill", Backfill(memory.who, memory.said))
+        memory.store.call("memory.backfill", Backfill(who=memory.who, overlay=memory.overlay))
         assert len(memory.store.sql("SELECT 1 FROM claim_vectors")) == 0
         assert memory.backfill() == 1
 
 
 def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from scalepan.memory.ingest.add import AllAdded, Keep, keep_claims
+    from scalepan.memory.ingest.add import Keep, keep_claims
+    from scalepan.memory.requests import AllAdded
 
     class Other(StandIn):
         model_id = "other@1"
@@ -220,16 +220,16 @@ def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypa
             requests.append(request)
             return AllAdded([])
 
-        monkeypatch.setattr("scalepan.store.here.Here.write", kept_back)
+        monkeypatch.setattr("scalepan.store.here.Here.commit", kept_back)
         memory.store.call("memory.add", _add(memory, "one"))
         monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: other)
         memory.store.call("memory.add", _add(Memory(memory.store, policy={"embed": {"model": "other"}}), "two"))
         assert [request.model for request in requests] == ["stand-in@1", "other@1"]
         monkeypatch.undo()
 
-        from scalepan.store.operations import writes
+        from scalepan.store.operation import Operation, commits
 
-        @writes("test.both", Backfill, Backfill)
+        @commits(Operation("test.both", Backfill, Backfill))
         def both(here: Any, _: Any) -> Any:
             keep_claims(here, requests)
             return [Backfill()]
@@ -240,9 +240,9 @@ def test_two_encoders_in_one_commit_do_not_share_a_name(tmp_path: Path, monkeypa
 
 def _add(memory: Memory, text: str) -> Any:
     from scalepan.memory.claim import NewClaim
-    from scalepan.memory.ingest.add import Add
+    from scalepan.memory.requests import Add
 
-    return Add([NewClaim(text)], memory.who, memory.said)
+    return Add([NewClaim(text)], who=memory.who, overlay=memory.overlay)
 
 
 # The index

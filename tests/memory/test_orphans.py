@@ -10,7 +10,7 @@ from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 from scalepan.store.duckdb.store import _owners
-from scalepan.store.tables import Nothing
+from scalepan.store.own import Nothing
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 WORDLESS = Policy(embed=Embed(model="none"))

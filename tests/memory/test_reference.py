@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from scalepan.memory import Memory
-from scalepan.memory.claim import KINDS, Who
+from scalepan.memory.claim import KINDS
 from scalepan.memory.recall.answers import Recall
 from scalepan.memory.recall.boundary import reach
 from scalepan.policy import Policy
 from scalepan.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, Vectors
 from scalepan.store import Store
+from scalepan.store.request import Who
 from tests.memory.conftest import DAY, START, Clock, StandIn
 from tests.memory.reference import Question, Ranked, TextSide, reference_sql, run_reference
 

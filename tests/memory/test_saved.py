@@ -7,8 +7,8 @@ import pytest
 
 from scalepan.memory import Memory, state
 from scalepan.memory.recall import saved
-from scalepan.memory.recall.agree import Agree
 from scalepan.memory.recall.answers import Recall
+from scalepan.memory.requests import Agree
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scalepan.embed import Kind
 from scalepan.errors import ConflictError, ScalepanError
 from scalepan.memory import Memory
-from scalepan.memory.calibrate import FEWEST, AskVotes, fit, text_side, vector_side
+from scalepan.memory.calibrate import FEWEST, fit, text_side, vector_side
+from scalepan.memory.requests import AskVotes
 from scalepan.policy import Policy
 from scalepan.policy.boundary import Access, Boundary
 from scalepan.policy.redact import Redact
@@ -178,7 +179,7 @@ def test_votes_in_a_context_are_labels(open_memory: Open) -> None:
     undone = memory.vote(good.id, "helpful", context=answer.active_context_id)
     memory.undo_vote(undone.id)
     memory.vote(good.id, "helpful")  # somewhere else
-    found = memory.store.call("memory.voted_pairs", AskVotes(memory.who))
+    found = memory.store.call("memory.voted_pairs", AskVotes(who=memory.who))
     assert [(pair.query, pair.bm25, pair.cos) for pair in found.pairs] == expected
     assert [pair.relevant for pair in found.pairs] == [True, False, True, False]
     assert found.model == "stand-in@1"

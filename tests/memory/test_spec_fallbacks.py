@@ -12,7 +12,8 @@ from scalepan.memory import Memory
 from scalepan.memory.claims import utc
 from scalepan.memory.ingest.change import Done
 from scalepan.store.here import Here
-from scalepan.store.operations import insert_rows, writes
+from scalepan.store.operation import Operation, commits
+from scalepan.store.operations import insert_rows
 from scalepan.store.policies import POLICY_COLUMNS, SetPolicy
 from tests.law import assert_law
 from tests.memory.conftest import Open, StandIn
@@ -105,7 +106,7 @@ class KeepPolicy(msgspec.Struct, frozen=True):
     row: dict[str, Any]
 
 
-@writes("tests.keep_policy", KeepPolicy, Done)
+@commits(Operation("tests.keep_policy", KeepPolicy, Done))
 def keep_policy(here: Here, requests: Sequence[KeepPolicy]) -> list[Done]:
     """A policy, unchecked."""
     insert_rows(here.connection, "policies", POLICY_COLUMNS, [request.row for request in requests])

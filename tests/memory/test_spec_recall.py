@@ -310,12 +310,12 @@ def test_events_carry_what_the_spec_names(open_memory: Open, encoder: StandIn) -
 
 def test_every_answer_and_event_has_a_trace_id(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 6: `search` always carries request_id and trace_id; section 10: so does every event."""
-    from scalepan.memory.recall.search import Ask
+    from scalepan.memory.requests import Ask
 
     memory = open_memory()
     claim, other = memory.add("q one"), memory.add("q two")
     answers = [memory.search(QUERY), memory.search(QUERY), memory.activate(QUERY)]
-    direct = memory.store.call("memory.activate", Ask(QUERY, memory.who))
+    direct = memory.store.call("memory.activate", Ask(QUERY, who=memory.who))
     vote = memory.vote(claim, "helpful")
     memory.undo_vote(vote.id)
     memory.update(claim, text="q changed")

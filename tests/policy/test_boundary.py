@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalepan.errors import BoundaryError, PolicyError
-from scalepan.memory.claim import Who
 from scalepan.memory.recall.boundary import check_invariants, effect, reach
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import CLASSES, SCOPES, Access, Boundary, covers
 from scalepan.policy.invariants import holds
+from scalepan.store.request import Who
 
 PURPOSES = ["answer:task", "answer:chat", "tool:mail", "tool:contact-lookup", "tool:", "x"]
 PATTERNS = ["*", "tool:*", "answer:*", "tool:contact*", *PURPOSES]

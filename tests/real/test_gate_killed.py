@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from scalepan.confidence.operations import AnswerQuestion, AskDecisions
+from scalepan.confidence.requests import AnswerQuestion, AskDecisions
 from scalepan.store import Store
 
 CODE = """

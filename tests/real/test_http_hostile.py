@@ -18,7 +18,7 @@ pytest.importorskip("uvicorn")
 
 from scalepan.memory import Memory
 from scalepan.serve.http.protocol import MOST_OF_ONE
-from scalepan.store.tables import Nothing
+from scalepan.store.own import Nothing
 from tests.scalepanserver import JSON, NDJSON, ScalepanServer, serving, start, token
 
 NO_MODEL = {"embed": {"model": "none"}}

@@ -22,7 +22,7 @@ from scalepan.memory import Memory
 from scalepan.samples import sample_trace
 from scalepan.serve.tools import TOOLS, tool
 from scalepan.store import Store
-from scalepan.store.tables import Nothing
+from scalepan.store.own import Nothing
 from tests.mcpclient import MODES, call, refused, run
 
 UNSURE = {"search_result_count": 1, "search_max_score": 0.5, "source_count": 1}

@@ -8,10 +8,10 @@ import pytest
 
 from scalepan.errors import InputError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.claim import Who
-from scalepan.memory.recall.search import Ask
+from scalepan.memory.requests import Ask
 from scalepan.names import check_label
 from scalepan.store import Store
+from scalepan.store.request import Who
 from tests.memory.conftest import StandIn
 
 TENANT, SHOP, WEB, SESSION = "acme", "shop", "web", "s1"
@@ -126,7 +126,7 @@ def test_the_wrong_ones_find_nothing(filled: tuple[Store, list[str]], which: str
         purposes = dice.choice([("answer:task",), ("tool:contact-lookup",), ("x",)])
         for _ in range(20):
             query = " ".join(dice.choices([*WORDS, *HOSTILE], k=dice.randint(1, 3)))
-            ask = Ask(query, Who(who.tenant, who.project, who.session, purposes), k=dice.choice([None, 1, 1000]))
+            ask = Ask(query, who=Who(who.tenant, who.project, who.session, purposes), k=dice.choice([None, 1, 1000]))
             if legal(who.tenant, who.project, who.session):
                 found = store.call("memory.search", ask)
                 assert (found.claims, found.rejected, found.candidates) == ([], [], 0), (who, query)

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from scalepan.memory import Memory
-from scalepan.memory.recall.agree import Agree, Agreement
+from scalepan.memory.requests import Agree, Agreement
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 
@@ -69,7 +69,7 @@ def replayed(log: Path) -> tuple[dict[str, str], dict[str, int], str, float]:
 
 def agreement(path: Path) -> Agreement:
     with Memory(path, policy=WORDLESS) as memory:
-        found: Agreement = memory.store.call("memory.agree", Agree(memory.who, memory.said))
+        found: Agreement = memory.store.call("memory.agree", Agree(who=memory.who, overlay=memory.overlay))
         return found
 
 

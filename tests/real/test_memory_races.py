@@ -19,7 +19,7 @@ import pytest
 
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
-from scalepan.memory.recall.agree import Agree
+from scalepan.memory.requests import Agree
 from scalepan.store import Store
 from tests.memory.conftest import StandIn
 
@@ -128,7 +128,7 @@ def test_nothing_stays_of_a_claim_that_is_forgotten_beside_everything_else(store
 
 
 def agreement(memory: Memory) -> list[str]:
-    found: list[str] = memory.store.call("memory.agree", Agree(memory.who, memory.said)).problems
+    found: list[str] = memory.store.call("memory.agree", Agree(who=memory.who, overlay=memory.overlay)).problems
     return found
 
 

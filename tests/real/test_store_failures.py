@@ -14,7 +14,7 @@ from scalepan.errors import StoreError
 from scalepan.store import Store
 from scalepan.store.duckdb import writer
 from scalepan.store.duckdb.schema import VERSION, log_path
-from scalepan.store.tables import AddEvent, Nothing
+from scalepan.store.own import AddEvent, Nothing
 
 BALLAST = 1_000_000
 

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from scalepan.errors import StoreError
-from scalepan.store import Here, Store, writes
-from scalepan.store.tables import AddEvent, Nothing
+from scalepan.store import Here, Operation, Store, commits
+from scalepan.store.own import AddEvent, Nothing
 
 BEFORE, AFTER = 20, 20
 """Events that are in the file, and in the log of an owner that was killed."""
@@ -29,7 +29,7 @@ KILLS = int(os.environ.get("SCALEPAN_KILLS", "25"))
 WRITE_AND_DIE = """
 import os, signal, sys
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 with open(sys.argv[3], "w", buffering=1) as lengths:
     for number in range(int(sys.argv[2])):
         Store(sys.argv[1]).call("store.add_event", AddEvent("ingest", "x" * 300, trace_id=sys.argv[1]))
@@ -180,7 +180,7 @@ def _half_a_checkpoint(connection: Any, note: Any) -> None:
     os._exit(9)
 
 
-@writes("test.rewrite", Nothing, Nothing)
+@commits(Operation("test.rewrite", Nothing, Nothing))
 def ask(here: Here, requests: Sequence[Nothing]) -> list[Nothing]:
     from scalepan.store.duckdb.rewrite import ask_for_rewrite
 

@@ -17,7 +17,7 @@ import pytest
 
 from scalepan.errors import StoreError
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 
 spawn = multiprocessing.get_context("spawn")
 

@@ -18,7 +18,7 @@ import pytest
 from scalepan.errors import ConflictError, InputError, StoreError
 from scalepan.memory import Memory
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent, EventAdded
+from scalepan.store.own import AddEvent, EventAdded
 
 OWN = """
 import sys

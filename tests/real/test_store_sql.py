@@ -13,7 +13,7 @@ import pytest
 
 from scalepan.errors import StoreError
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 
 SECRET = "the quiet heron"
 

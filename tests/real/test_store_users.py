@@ -19,8 +19,8 @@ from scalepan.cache import Cache
 from scalepan.errors import StoreError
 from scalepan.memory import Memory
 from scalepan.store import Store
+from scalepan.store.own import AddEvent
 from scalepan.store.paths import socket_path
-from scalepan.store.tables import AddEvent
 
 OTHER = 65534
 SECRET = "the quiet heron lands at dusk"

@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from scalepan.confidence import ConfidenceFactors, Gate
-from scalepan.confidence.operations import Record
+from scalepan.confidence.requests import Record
 from scalepan.errors import NotFoundError
 from scalepan.memory import Memory
 from scalepan.receipts import explain

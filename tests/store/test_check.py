@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent, Nothing
+from scalepan.store.own import AddEvent, Nothing
 
 
 @pytest.fixture

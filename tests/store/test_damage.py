@@ -12,14 +12,14 @@ import pytest
 from scalepan.errors import StoreError
 from scalepan.store import Store
 from scalepan.store.duckdb.schema import log_path
-from scalepan.store.tables import AddEvent, Nothing
+from scalepan.store.own import AddEvent, Nothing
 
 # 40 events are in the file, 20 more in the log of an owner that was killed.
 OLD, NEW = 40, 20
 WRITE_AND_DIE = """
 import os, signal, sys
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 for number in range(int(sys.argv[2])):
     Store(sys.argv[1]).call("store.add_event", AddEvent(topic="ingest", payload="x" * 500, trace_id=f"new-{number}"))
 os.kill(os.getpid(), signal.SIGKILL)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scalepan.store import Store
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 
 COUNT = "SELECT count(*) FROM events"
 
@@ -27,7 +27,7 @@ def test_inside_a_running_event_loop(tmp_path: Path) -> None:
 
 def test_cells_that_are_run_again(tmp_path: Path) -> None:
     cells = (
-        "from scalepan.store import Store\nfrom scalepan.store.tables import AddEvent",
+        "from scalepan.store import Store\nfrom scalepan.store.own import AddEvent",
         f"store = Store({str(tmp_path / 'notes.duckdb')!r})",  # the one before is let go of without closing
         "store.call('store.add_event', AddEvent('ingest'))",
         "seen = store.sql('SELECT count(*) FROM events')",

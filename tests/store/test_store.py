@@ -14,12 +14,12 @@ import pytest
 
 from scalepan.errors import StoreError
 from scalepan.repeat import same_request
-from scalepan.store import Here, Store, find_store, writes
+from scalepan.store import Here, Operation, Store, commits, find_store
 from scalepan.store.duckdb.schema import VERSION, backup_path
 from scalepan.store.duckdb.wire import Call
 from scalepan.store.duckdb.writer import Write, Writer
+from scalepan.store.own import AddEvent, EventAdded, Nothing, Query
 from scalepan.store.paths import socket_path
-from scalepan.store.tables import AddEvent, EventAdded, Nothing, Query
 
 
 def add(store: Store, topic: str = "ingest", **more: Any) -> str:
@@ -85,7 +85,7 @@ class Picky(msgspec.Struct, frozen=True):
     text: str
 
 
-@writes("test.picky", Picky, Picky)
+@commits(Operation("test.picky", Picky, Picky))
 def picky(here: Here, requests: Sequence[Picky]) -> list[Picky]:
     for request in requests:
         if request.text == "bad":

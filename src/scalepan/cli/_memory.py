@@ -10,7 +10,7 @@ from scalepan.check import read_json
 from scalepan.cli._common import policy_option, store_option
 from scalepan.errors import InputError
 from scalepan.memory import Memory
-from scalepan.memory.claim import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT
+from scalepan.store.request import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT
 
 
 class Asker(click.Group):

@@ -18,15 +18,8 @@ from scalepan.confidence import (
     judge_answer,
 )
 from scalepan.confidence.aggregate import METHODS
-from scalepan.confidence.operations import (
-    AnswerQuestion,
-    AskDecision,
-    AskDecisions,
-    Decided,
-    LabelDecision,
-    Labelled,
-)
 from scalepan.confidence.question import question_text
+from scalepan.confidence.requests import AnswerQuestion, AskDecision, AskDecisions, Decided, LabelDecision, Labelled
 from scalepan.errors import BoundaryError, InputError, counted, printable
 from scalepan.files import write_text_private
 from scalepan.inforce import as_sent

@@ -182,7 +182,7 @@ def _not_used(message: str) -> Finding:
 
 def _store(store_file: Path | None) -> Finding:
     """Who owns the store, how large it is, and whether it is sound. One that is not there is not made."""
-    from scalepan.store.tables import Nothing
+    from scalepan.store.own import Nothing
 
     try:
         path = find_store(store_file)
@@ -208,7 +208,7 @@ def _store(store_file: Path | None) -> Finding:
 
 def _orphans(store: Store, tables: Mapping[str, int]) -> dict[str, int]:
     """What is left of claims that are gone, by table. A store that never had a claim does not load memory for it."""
-    from scalepan.store.tables import Nothing
+    from scalepan.store.own import Nothing
 
     if not any(tables.get(name) for name in MEMORY_TABLES):
         return {}

@@ -8,8 +8,8 @@ from scalepan import receipts
 from scalepan.cli._common import complain, json_option, policy_option, show_json, store_option
 from scalepan.errors import InputError, NotFoundError, printable
 from scalepan.memory import Memory
-from scalepan.memory.claim import DEFAULT_PROJECT, DEFAULT_TENANT
 from scalepan.receipts import Explained, Number
+from scalepan.store.request import DEFAULT_PROJECT, DEFAULT_TENANT
 
 EXIT_CODES = {"equal": 0, "changed": 1, "unknown": 3}
 NOT_FOUND = 2

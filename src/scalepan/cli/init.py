@@ -9,8 +9,8 @@ from scalepan.cli._common import show
 from scalepan.errors import InputError
 from scalepan.samples import PROJECT
 from scalepan.store import Store
+from scalepan.store.own import Nothing
 from scalepan.store.paths import FILE_NAME
-from scalepan.store.tables import Nothing
 
 
 @click.command()

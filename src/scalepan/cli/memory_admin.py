@@ -135,7 +135,7 @@ def sql(query: str, limit: int, as_json: bool, **who: Any) -> None:
       scalepan memory sql "SELECT ts, topic, payload FROM events ORDER BY ts DESC LIMIT 5" --json
     """
     from scalepan.draw.terminal import table
-    from scalepan.store.tables import Query
+    from scalepan.store.own import Query
 
     with opened(who) as opened_memory:
         found = opened_memory.store.call("store.sql", Query(query, limit))

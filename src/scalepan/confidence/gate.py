@@ -21,7 +21,9 @@ from scalepan.confidence.calculator import ConfidenceCalculator, Config, config_
 from scalepan.confidence.decide import ActionDecision
 from scalepan.confidence.evidence import rule_on
 from scalepan.confidence.factors import ConfidenceFactors
-from scalepan.confidence.operations import (
+from scalepan.confidence.question import LONGEST, Question, call_text
+from scalepan.confidence.receipt import constants_of
+from scalepan.confidence.requests import (
     APPROVED,
     DENIED,
     EXPIRED,
@@ -34,8 +36,6 @@ from scalepan.confidence.operations import (
     Labelled,
     Record,
 )
-from scalepan.confidence.question import LONGEST, Question, call_text
-from scalepan.confidence.receipt import constants_of
 from scalepan.errors import BoundaryError, ConflictError, InputError, StoreError, named, quoted, shorten
 from scalepan.inforce import as_sent
 from scalepan.names import check_id, check_label
@@ -43,7 +43,7 @@ from scalepan.policy import Policy, load_policy
 from scalepan.redact import Redactor
 from scalepan.score import Score
 from scalepan.store import Store
-from scalepan.store.tables import new_id
+from scalepan.store.ids import new_id
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -3,22 +3,43 @@
 import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scalepan import clock
 from scalepan.confidence.receipt import inputs_of
+from scalepan.confidence.requests import (
+    ANSWER,
+    APPROVED,
+    DECISION,
+    DECISIONS,
+    DENIED,
+    EXPIRED,
+    LABEL,
+    PENDING,
+    RECORD,
+    AnswerQuestion,
+    AskDecision,
+    AskDecisions,
+    Decided,
+    Decisions,
+    LabelDecision,
+    Labelled,
+    Record,
+    Recorded,
+)
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
-from scalepan.store.operations import insert_rows, reads, utc_now, writes
+from scalepan.store.ids import new_id
+from scalepan.store.operation import commits, reads
+from scalepan.store.operations import insert_rows, utc_now
+from scalepan.store.own import AddEvent
 from scalepan.store.receipts import Receipt, write_receipts
-from scalepan.store.tables import AddEvent, add_event, new_id
 
 if TYPE_CHECKING:
     from scalepan.store import Here
 
-PENDING, APPROVED, DENIED, EXPIRED = "pending", "approved", "denied", "expired"
 DECISION_COLUMNS = {
     "id": "VARCHAR",
     "ts": "TIMESTAMP",
@@ -39,61 +60,6 @@ LABEL_COLUMNS = {
 RIGHT, WRONG = "right", "wrong"
 
 
-class Decided(msgspec.Struct, frozen=True):
-    """A decision as it is kept."""
-
-    id: str
-    at: str
-    level: str
-    action: str
-    reason: str
-    state: str
-    """pending, approved, denied or expired; `approved` too where nobody had to be asked."""
-    confidence: float | None
-    decided_by: str | None = None
-    why: str | None = None
-    expires_at: float | None = None
-    call: str = ""
-    """The action with its arguments, without secrets."""
-    because: str = ""
-    """Why a person is asked, as a sentence for that person."""
-    asked_by: str | None = None
-    """Who asked, and therefore cannot answer."""
-    asker: str = ""
-    """A digest of the same: what is shown may be redacted, and two people must not look like one."""
-    process: int | None = None
-    """The process that asked, where it asked by itself."""
-    project: str | None = None
-
-
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A decision, made or still to be made by a person."""
-
-    level: str
-    action: str
-    reason: str
-    state: str
-    confidence: float | None
-    tenant: str = "default"
-    factors: Any = None
-    score: Any = None
-    policy_version: str = ""
-    decided_by: str | None = None
-    why: str | None = None
-    expires_at: float | None = None
-    constants: Any = None
-    """Those of the formula, so that the number can be made again."""
-    gate: Any = None
-    """What the gate asked for beside the score."""
-    call: str = ""
-    because: str = ""
-    asked_by: str | None = None
-    process: int | None = None
-    project: str | None = None
-    redact: bytes = b""
-    """How the caller's policy redacts; see `scalepan.inforce`."""
-
-
 KEPT = (
     *("action", "reason", "state", "confidence", "decided_by", "why", "expires_at", "call", "because", "asked_by"),
     *("asker", "process", "project"),
@@ -101,13 +67,7 @@ KEPT = (
 """What of a decision stands in its body."""
 
 
-class Recorded(msgspec.Struct, frozen=True):
-    """The decision's id."""
-
-    id: str
-
-
-@writes("confidence.record", Record, Recorded)
+@commits(RECORD)
 def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
     """Keep decisions with the score that they came from."""
     now = utc_now()
@@ -143,7 +103,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
         events.append(AddEvent("decision", payload, request.tenant))
     insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
     write_receipts(here.connection, receipts)
-    add_event(here, events)
+    here.events.add(events)
     return [Recorded(row["id"]) for row in decisions]
 
 
@@ -170,24 +130,7 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-class AnswerQuestion(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a person says to a question that waits."""
-
-    id: str
-    approve: bool
-    tenant: str = "default"
-    actor: str | None = None
-    why: str | None = None
-    expire: bool = False
-    """Nobody answered in time: nothing is learned from that."""
-    identity: str | None = None
-    """By what a door knows who answers, such as a token; beside the name that they give."""
-    project: str | None = None
-    """The one project that whoever answers may answer for; None: any of the tenant."""
-    redact: bytes = b""
-
-
-@writes("confidence.answer", AnswerQuestion, Decided)
+@commits(ANSWER)
 def answer(here: "Here", requests: Sequence[AnswerQuestion]) -> list[Decided]:
     """Answer questions. One that was answered or is too old cannot be answered again, and nobody answers their own.
 
@@ -215,7 +158,7 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
     changed = msgspec.structs.replace(found, state=state, decided_by=by, why=request.why)
     body = {name: getattr(changed, name) for name in KEPT}
     here.connection.execute("UPDATE decisions SET body = ? WHERE id = ?", [_json(body), request.id])
-    add_event(here, [AddEvent("decision", {"decision": request.id, "state": state}, request.tenant)])
+    here.events.add([AddEvent("decision", {"decision": request.id, "state": state}, request.tenant)])
     return changed
 
 
@@ -233,28 +176,7 @@ def _digest(id_: str, name: str) -> str:
     return sha256(f"{id_} {folded}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-class LabelDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether an action, done or not, turned out to be right: for calibration."""
-
-    id: str
-    right: bool
-    tenant: str = "default"
-    actor: str | None = None
-    why: str | None = None
-    identity: str | None = None
-    project: str | None = None
-    redact: bytes = b""
-
-
-class Labelled(msgspec.Struct, frozen=True):
-    """The label's id."""
-
-    id: str
-    decision: str
-    label: str
-
-
-@writes("confidence.label", LabelDecision, Labelled)
+@commits(LABEL)
 def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
     """Keep labels. The last one of a decision counts; whoever asked gives none."""
     rows: list[dict[str, Any]] = []
@@ -277,14 +199,7 @@ def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
     return [Labelled(row["id"], row["target_id"], row["label"]) for row in rows]
 
 
-class AskDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A decision by its id."""
-
-    id: str
-    tenant: str = "default"
-
-
-@reads("confidence.decision", AskDecision, Decided)
+@reads(DECISION)
 def decision(here: "Here", request: AskDecision) -> Decided:
     """One decision."""
     return _decision(here, request.id, request.tenant)
@@ -300,23 +215,7 @@ def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -
     return found
 
 
-class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Decisions of a tenant, newest first: those that wait, or all."""
-
-    tenant: str = "default"
-    pending: bool = True
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-    project: str | None = None
-    """None: of every project."""
-
-
-class Decisions(msgspec.Struct, frozen=True):
-    """A list of them."""
-
-    decisions: list[Decided]
-
-
-@reads("confidence.decisions", AskDecisions, Decisions)
+@reads(DECISIONS)
 def decisions(here: "Here", request: AskDecisions) -> Decisions:
     """What waits for an answer, or what was decided."""
     waiting = (

@@ -34,12 +34,12 @@ from scalepan.loop.steps import Steps, ToolCall, error_text
 from scalepan.loop.surroundings import Kit, kit_for, policy_of, stored_layers
 from scalepan.memory import Claim, Memory, NewClaim, Recalled
 from scalepan.memory.claim import Signal
-from scalepan.memory.ingest.add import Added
+from scalepan.memory.requests import Added
 from scalepan.policy import Policy
 from scalepan.receipts import keep, value_receipt
 from scalepan.redact import Redactor
 from scalepan.score import Score, not_measured
-from scalepan.store.tables import new_id
+from scalepan.store.ids import new_id
 from scalepan.trace import ReasoningTrace, TraceValuer
 
 P = ParamSpec("P")

@@ -8,8 +8,7 @@ from scalepan.confidence import ActionDecision, Verdict
 from scalepan.errors import printable
 from scalepan.loop.ending import Ending
 from scalepan.memory import NewClaim
-from scalepan.memory.ingest.add import Added
-from scalepan.memory.standing.votes import Voted
+from scalepan.memory.requests import Added, Voted
 from scalepan.score import Score
 
 

@@ -8,15 +8,15 @@ import msgspec
 
 from scalepan.embed import Embedder, find_encoder
 from scalepan.memory import Memory
-from scalepan.memory.state import Said
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.store.policies import WhosePolicy, as_layers
+from scalepan.store.request import Overlay
 from scalepan.trace import TraceValuer
 
 
 def policy_of(memory: Memory, stored: Iterable[Layer] = ()) -> Policy:
     """The policy that the owner of the store applies to this caller, with `stored` between file and environment."""
-    said = msgspec.msgpack.decode(memory.said, type=Said)
+    said = msgspec.msgpack.decode(memory.overlay, type=Overlay)
     return resolve([*said.below, *stored, *said.above])
 
 

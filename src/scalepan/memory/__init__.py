@@ -1,9 +1,15 @@
 """What should it recall now? Claims, found by words and meaning, weighed by use, certainty and age."""
 
-from scalepan.memory.awaited import AsyncMemory
-from scalepan.memory.claim import Claim, Entity, NewClaim, Provenance, Who
-from scalepan.memory.memory import Memory
-from scalepan.memory.recall.answers import Features, Recall, Recalled
+from typing import TYPE_CHECKING
+
+from scalepan.lazy import lazily
+
+if TYPE_CHECKING:
+    from scalepan.memory.awaited import AsyncMemory
+    from scalepan.memory.claim import Claim, Entity, NewClaim, Provenance
+    from scalepan.memory.memory import Memory
+    from scalepan.memory.recall.answers import Features, Recall, Recalled
+    from scalepan.store.request import Who
 
 __all__ = [
     "AsyncMemory",
@@ -17,3 +23,14 @@ __all__ = [
     "Recalled",
     "Who",
 ]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "scalepan.memory.awaited": ["AsyncMemory"],
+        "scalepan.memory.claim": ["Claim", "Entity", "NewClaim", "Provenance"],
+        "scalepan.memory.memory": ["Memory"],
+        "scalepan.memory.recall.answers": ["Features", "Recall", "Recalled"],
+        "scalepan.store.request": ["Who"],
+    },
+)

@@ -1,23 +1,39 @@
 """Looking around: one claim, a list, links between claims and what they are about, a page of an export, figures."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scalepan import clock
 from scalepan.errors import NotFoundError
-from scalepan.memory.claim import Claim, Who
+from scalepan.memory.claim import Claim
 from scalepan.memory.claims import claim_at, reach_sql, select_claims, utc
 from scalepan.memory.ingest.add import clean_text, redacted_claim
 from scalepan.memory.recall.boundary import Reach, check_whole, reach, reach_to_change
 from scalepan.memory.recall.claim_rules import rules_sql
 from scalepan.memory.recall.search import outgoing
+from scalepan.memory.requests import (
+    EXPORT,
+    GET,
+    LINK,
+    LIST,
+    STATS,
+    ExportPage,
+    Figures,
+    Get,
+    Got,
+    Link,
+    Linked,
+    List,
+    Listed,
+    Stats,
+)
 from scalepan.memory.state import MODEL_KEY, memory_state
-from scalepan.names import Id, Label
-from scalepan.policy.boundary import Scope
-from scalepan.store.operations import insert_rows, reads, writes
-from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.store.ids import new_id
+from scalepan.store.operation import Operation, changes, commits, reads
+from scalepan.store.operations import insert_rows
+from scalepan.store.own import AddEvent
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -25,52 +41,19 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 
-class Get(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A claim by its id."""
-
-    claim: Id
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Got(msgspec.Struct, frozen=True):
-    """The claim."""
-
-    claim: Claim
-
-
-@reads("memory.get", Get, Got)
+@reads(GET)
 def get(here: "Here", request: Get) -> Got:
     """One claim that the caller may read."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = reach(request.who, "get", rules.policy.boundary)
     claim = claim_at(here.connection, request.claim, within, clock.time(), rules.policy.retrieval.feedback)
     return Got(outgoing(claim, rules, within))
 
 
-class List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Claims in the order they were last changed, newest first."""
-
-    who: Who = Who()
-    policy: bytes = b""
-    scopes: list[Scope] | None = None
-    kinds: list[str] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
-    after: str | None = None
-    """The last id of the page before: pages do not shift while claims come and go."""
-
-
-class Listed(msgspec.Struct, frozen=True):
-    """A page; `more` says whether there are further claims."""
-
-    claims: list[Claim]
-    more: bool
-
-
-@reads("memory.list", List, Listed)
+@reads(LIST)
 def list_claims(here: "Here", request: List) -> Listed:
     """A page of the claims that the caller may read."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = reach(request.who, "list", rules.policy.boundary, request.scopes)
     where, values = reach_sql(within)
     if request.kinds is not None:
@@ -88,35 +71,19 @@ def list_claims(here: "Here", request: List) -> Listed:
     return Listed(page, more=len(found) > request.limit)
 
 
-class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A relation between two claims, or a claim and an entity, by their ids."""
-
-    source: Id
-    target: Id
-    kind: Label = "related"
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Linked(msgspec.Struct, frozen=True):
-    """The relation's id."""
-
-    id: str
-
-
 class _Link(msgspec.Struct, frozen=True):
     link: Link
     within: Reach
     request_id: str
 
 
-@reads("memory.link", Link, Linked)
+@changes(LINK)
 def link(here: "Here", request: Link) -> Linked:
     """Relate two things that the caller may reach."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = reach_to_change(request.who, "link", rules.policy.boundary)
-    plain = msgspec.structs.replace(request, kind=clean_text(request.kind, rules.redactor), policy=b"")
-    done: Linked = here.write("memory.relate", _Link(plain, within, here.id))
+    plain = msgspec.structs.replace(request, kind=clean_text(request.kind, rules.redactor), overlay=b"")
+    done: Linked = here.commit(RELATE, _Link(plain, within, here.id))
     return done
 
 
@@ -134,7 +101,10 @@ def _check_ends(connection: "DuckDBPyConnection", request: _Link) -> None:
             raise NotFoundError(f"no claim or entity '{id_}' here")
 
 
-@writes("memory.relate", _Link, Linked)
+RELATE = Operation("memory.relate", _Link, Linked, internal=True)
+
+
+@commits(RELATE)
 def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
     """Write relations."""
     for request in requests:
@@ -156,38 +126,15 @@ def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
         AddEvent("ingest", {"linked": row["id"]}, row["tenant"], request.request_id, request.link.who.trace_id)
         for row, request in zip(rows, requests, strict=True)
     ]
-    add_event(here, events)
+    here.events.add(events)
     return [Linked(row["id"]) for row in rows]
 
 
-class Stats(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose figures."""
-
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Figures(msgspec.Struct, frozen=True):
-    """What a caller's part of memory is like."""
-
-    claims: int
-    by_kind: dict[str, int]
-    by_scope: dict[str, int]
-    by_class: dict[str, int]
-    merged: int
-    without_vector: int
-    votes: dict[str, int]
-    contexts: int
-    model: str | None
-    fallback_rate: float | None
-    """search_fallback events over search and activate events; None before the first."""
-
-
-@reads("memory.stats", Stats, Figures)
+@reads(STATS)
 def stats(here: "Here", request: Stats) -> Figures:
     """Counts over the tenant and project, all classes: numbers only."""
     connection = here.connection
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     now = clock.time()
     conditions, bound = rules_sql(check_whole(request.who, "stats", rules.policy.boundary), now)
     theirs = "tenant = ? AND project IS NOT DISTINCT FROM ?"
@@ -235,19 +182,10 @@ def stats(here: "Here", request: Stats) -> Figures:
     )
 
 
-class ExportPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything of a tenant and project, class by class as far as it is kept: the owner's own copy."""
-
-    who: Who = Who()
-    policy: bytes = b""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 500
-    after: str | None = None
-
-
-@reads("memory.export", ExportPage, Listed)
+@reads(EXPORT)
 def export_page(here: "Here", request: ExportPage) -> Listed:
     """A page of all claims of the project, those that are shut to questions included, redacted once more."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     now = clock.time()
     conditions, bound = rules_sql(check_whole(request.who, "export", rules.policy.boundary), now)
     mine = "(project IS NOT DISTINCT FROM ? OR project IS NULL AND scope = 'principle')"

@@ -7,22 +7,29 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from scalepan.errors import InputError
-from scalepan.memory.claim import Who
 from scalepan.memory.rank import norm_bm25, norm_cos, parameters
 from scalepan.memory.recall.boundary import check_whole, reach
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from scalepan.memory.recall.candidates.sought import Hit
 from scalepan.memory.recall.deadline import Deadline
-from scalepan.memory.recall.search import Ask, sought_of
+from scalepan.memory.recall.search import sought_of
 from scalepan.memory.recall.weigh import calibrated
+from scalepan.memory.requests import (
+    CANDIDATES,
+    VOTED_PAIRS,
+    AskCandidates,
+    AskVotes,
+    Candidates,
+    VotedPair,
+    VotedPairs,
+)
 from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Curve, Method
 from scalepan.stats.calibration import fit_isotonic, fit_platt, fit_quantile, log_loss
-from scalepan.store.operations import reads
+from scalepan.store.operation import reads
 from scalepan.text import terms_version
 
 if TYPE_CHECKING:
@@ -32,29 +39,12 @@ FEWEST = 20
 """Labelled candidates that a curve is fitted on; of fewer it would say nothing."""
 
 
-class AskCandidates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What single levels find, before anything is fused. An empty level is left out."""
-
-    ask: Ask
-    text_level: str = "index"
-    vector_level: str = "index"
-
-
-class Candidates(msgspec.Struct, frozen=True):
-    """Ids and raw scores of each side, best first; and what they were made by."""
-
-    text: list[tuple[str, float]]
-    vector: list[tuple[str, float]]
-    model: str
-    terms: str
-
-
-@reads("memory.candidates", AskCandidates, Candidates)
+@reads(CANDIDATES)
 def candidates(here: "Here", request: AskCandidates) -> Candidates:
     """The candidates of one level a side. A level that cannot work here is an error, not a step down."""
     keep = memory_state(here)
     ask = request.ask
-    rules = keep.rules(here, ask.who, ask.policy)
+    rules = keep.rules(here, ask)
     policy = rules.policy.retrieval
     within = reach(ask.who, "search", rules.policy.boundary, ask.scopes, ask.at)
     encoder = keep.encoder(here, rules.policy) if request.vector_level else None
@@ -71,35 +61,10 @@ def _raw(hits: Sequence[Hit]) -> list[tuple[str, float]]:
     return [(hit.id, hit.raw) for hit in hits]
 
 
-class AskVotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose votes."""
-
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class VotedPair(msgspec.Struct, frozen=True):
-    """A claim that was recalled in a context and voted on there."""
-
-    query: str
-    """Stands for the query: the context's id. The query itself is kept nowhere."""
-    bm25: float | None
-    cos: float | None
-    relevant: bool
-
-
-class VotedPairs(msgspec.Struct, frozen=True):
-    """All of them, and what their scores were made by."""
-
-    pairs: list[VotedPair]
-    model: str
-    terms: str
-
-
-@reads("memory.voted_pairs", AskVotes, VotedPairs)
+@reads(VOTED_PAIRS)
 def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     """What votes say about the candidates of active contexts: helpful was relevant, harmful was not."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     check_whole(request.who, "calibrate", rules.policy.boundary)
     rows = here.connection.execute(
         # The raw scores stand with the vote: contexts expire, and what was learned in them stays.

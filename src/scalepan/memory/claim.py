@@ -2,14 +2,13 @@
 
 from datetime import UTC, datetime
 from math import exp, log
-from typing import Annotated, Any, Literal, TypeVar
-from uuid import uuid4
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from scalepan.check import in_order, resolved
 from scalepan.errors import InputError, quoted
-from scalepan.names import Id, Label, TraceId
+from scalepan.names import Id
 from scalepan.policy.boundary import BoundaryClass, Scope
 from scalepan.policy.retrieval import Kind
 
@@ -19,8 +18,6 @@ KINDS = ("fact", "preference", "task", "policy_hint")
 """The kinds that have half-lives of their own; any other word is a kind too."""
 SIGNALS: tuple[Signal, ...] = ("helpful", "harmful", "outdated", "duplicate")
 
-DEFAULT_TENANT = DEFAULT_PROJECT = "default"
-DEFAULT_PURPOSE = "answer:task"
 SECONDS_A_DAY = 86400.0
 LONGEST_PROVENANCE = {"actor": 200, "source": 2_000, "note": 10_000}
 
@@ -109,36 +106,9 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     entities: list[Entity] = []
 
 
-class Who(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who asks, from where, and what for. Claims of others are as if they did not exist."""
-
-    tenant: Label = DEFAULT_TENANT
-    project: Label | None = DEFAULT_PROJECT
-    session: Label | None = None
-    purposes: Annotated[tuple[Annotated[str, msgspec.Meta(pattern=r"^[^*]+$")], ...], msgspec.Meta(min_length=1)] = (
-        DEFAULT_PURPOSE,
-    )
-    """What the answer is for: `answer:task`, `tool:contact-lookup`."""
-    actor: str | None = None
-    facts: dict[str, Any] = {}
-    """What the invariants may ask about, beside what the request itself says."""
-    trace_id: TraceId | None = None
-    """What the call is part of; a call without one gets one of its own, see `traced`."""
-    classes: tuple[BoundaryClass, ...] | None = None
-    """What the caller's token opens at most; policy may open less. None: there is no token, and policy alone says."""
-
-
 resolved(NewClaim, Provenance)
 
 Request = TypeVar("Request", bound=msgspec.Struct)
-
-
-def traced(request: Request) -> Request:
-    """A request whose caller has a trace id: the one that was given, else a new one for this call alone."""
-    who: Who | None = getattr(request, "who", None)
-    if who is None or who.trace_id is not None:
-        return request
-    return msgspec.structs.replace(request, who=msgspec.structs.replace(who, trace_id=uuid4().hex))
 
 
 def faded(value: float, age_days: float, half_life_days: float) -> float:

@@ -9,36 +9,34 @@ import msgspec
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
 from scalepan.check import problems
 from scalepan.errors import ConflictError, InputError, own_words
-from scalepan.memory.browse import ExportPage, Figures, Get, Link, List, Stats
-from scalepan.memory.calibrate import (
+from scalepan.memory.calibrate import Fitted, fit, text_side, vector_side
+from scalepan.memory.claim import Claim, NewClaim, Provenance
+from scalepan.memory.recall.answers import Recall
+from scalepan.memory.requests import (
+    MOST_AT_ONCE,
+    Add,
+    Added,
+    Ask,
     AskCandidates,
     AskVotes,
+    Backfill,
+    Backfilled,
     Candidates,
-    Fitted,
+    ExportPage,
+    Figures,
+    Forget,
+    Get,
+    Link,
+    List,
+    Rescan,
+    Stats,
+    Sweep,
+    UndoVote,
+    Update,
+    Vote,
+    Voted,
     VotedPairs,
-    fit,
-    text_side,
-    vector_side,
 )
-from scalepan.memory.claim import (
-    DEFAULT_PROJECT,
-    DEFAULT_PURPOSE,
-    DEFAULT_TENANT,
-    Claim,
-    NewClaim,
-    Provenance,
-    Who,
-    traced,
-)
-from scalepan.memory.ingest.add import MOST_AT_ONCE, Add, Added
-from scalepan.memory.ingest.change import Update
-from scalepan.memory.ingest.forget import Forget
-from scalepan.memory.ingest.orphans import Sweep
-from scalepan.memory.ingest.rescan import Backfill, Backfilled, Rescan
-from scalepan.memory.recall.answers import Recall
-from scalepan.memory.recall.search import Ask
-from scalepan.memory.standing.votes import UndoVote, Vote, Voted
-from scalepan.memory.state import Said
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import BoundaryClass
 from scalepan.policy.files import file_layers
@@ -47,6 +45,7 @@ from scalepan.policy.load import env_layers
 from scalepan.policy.retrieval import Method
 from scalepan.store import Store
 from scalepan.store.policies import SetPolicy, WhosePolicy
+from scalepan.store.request import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, Overlay, Who, traced
 
 SAVES = 5
 """How often fitted curves are put into a policy that somebody else keeps changing."""
@@ -91,7 +90,7 @@ class Memory:
         said = dict(as_mapping("facts", facts)) if facts is not None else {}
         self.who = Who(tenant, project, session, as_names("purposes", purposes), actor, said, trace_id, opened)
         _check(msgspec.to_builtins(self.who), Who)
-        self.said = _said(policy)
+        self.overlay = _overlay(policy)
         """What its policy says, packed: every request takes it along."""
 
     def __repr__(self) -> str:
@@ -129,7 +128,7 @@ class Memory:
             raise wrong("claims", claims, "a list of texts, dicts or NewClaims")
         for page in _pages(claims):
             checked = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
-            done += self._call("memory.add", Add(checked, self.who, self.said)).claims
+            done += self._call("memory.add", Add(checked, who=self.who, overlay=self.overlay)).claims
             if progress is not None:
                 progress(len(done))
         return done
@@ -229,14 +228,14 @@ class Memory:
 
     def stats(self) -> Figures:
         """Counts of this project."""
-        figures: Figures = self._call("memory.stats", Stats(self.who, self.said))
+        figures: Figures = self._call("memory.stats", Stats(who=self.who, overlay=self.overlay))
         return figures
 
     def export(self) -> Iterator[dict[str, Any]]:
         """Every claim of the project as plain data that `import_` takes."""
         after: str | None = None
         while True:
-            page = self._call("memory.export", ExportPage(self.who, self.said, after=after))
+            page = self._call("memory.export", ExportPage(who=self.who, overlay=self.overlay, after=after))
             for claim in page.claims:
                 yield exported(claim)
             if not page.more:
@@ -259,7 +258,7 @@ class Memory:
         looked_at = changed = 0
         after: str | None = None
         while True:
-            page = self._call("memory.rescan", Rescan(self.who, self.said, after=after))
+            page = self._call("memory.rescan", Rescan(who=self.who, overlay=self.overlay, after=after))
             looked_at, changed, after = looked_at + page.looked_at, changed + page.changed, page.last
             if progress is not None:
                 progress(looked_at)
@@ -269,14 +268,14 @@ class Memory:
 
     def sweep(self) -> dict[str, int]:
         """Remove what is left of claims that are gone, in all tenants: how many rows, by table. Part of `rescan`."""
-        removed: dict[str, int] = self._call("memory.sweep", Sweep(self.who, self.said)).rows
+        removed: dict[str, int] = self._call("memory.sweep", Sweep(who=self.who, overlay=self.overlay)).rows
         return removed
 
     def backfill(self, *, anew: bool = False, progress: Progress | None = None) -> int:
         """Embed what has no vector; with `anew` everything, if the policy names another encoder. How many."""
         done: int = 0
         while True:
-            page: Backfilled = self._call("memory.backfill", Backfill(self.who, self.said, anew=anew))
+            page: Backfilled = self._call("memory.backfill", Backfill(who=self.who, overlay=self.overlay, anew=anew))
             done += page.done
             if progress is not None:
                 progress(done)
@@ -317,7 +316,7 @@ class Memory:
         text: list[list[tuple[float, bool]]] = []
         vector: list[list[tuple[float, bool]]] = []
         if labelled is None:
-            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(self.who, self.said))
+            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(who=self.who, overlay=self.overlay))
             names = list(dict.fromkeys(pair.query for pair in voted.pairs))
             for name in names:
                 mine = [pair for pair in voted.pairs if pair.query == name]
@@ -366,7 +365,7 @@ class Memory:
         except (TypeError, RecursionError, UnicodeError) as error:
             raise InputError(f"a request is plain data: {error}") from None
         _check(plain, type_)
-        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, policy=self.said)
+        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, overlay=self.overlay)
 
     def _call(self, operation: str, request: msgspec.Struct) -> Any:
         return self.store.call(operation, traced(request))
@@ -406,7 +405,7 @@ def _check(data: Any, type_: type[Any], id_: str | None = None) -> None:
         raise error
 
 
-def _said(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:
+def _overlay(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:
     """What the caller's policy says, packed once."""
     below: list[Layer] = []
     above = list(env_layers(os.environ))
@@ -421,7 +420,7 @@ def _said(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) ->
         # A fault, or what is ignored, is told here, where the caller is; the store's owner may be another process.
         # Curves that do not load never stop a recall: the owner falls back, and says so.
         resolve([*below, *above], dropped=[])
-    return msgspec.msgpack.encode(Said(below, above))
+    return msgspec.msgpack.encode(Overlay(below, above))
 
 
 def _pages(claims: Iterable[Any]) -> Iterator[list[Any]]:

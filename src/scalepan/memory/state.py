@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.check import Problem, resolved
+from scalepan.check import Problem
 from scalepan.embed import Embedder, find_encoder
 from scalepan.errors import ConflictError, InputError
-from scalepan.memory.claim import Who
 from scalepan.memory.recall.candidates.side import Sides
 from scalepan.memory.recall.index import Index, build
 from scalepan.memory.recall.saved import load, save
-from scalepan.policy import Layer, Policy, resolve
+from scalepan.policy import Policy, resolve
 from scalepan.policy.embed import Embed
 from scalepan.redact import Redactor
 from scalepan.store.policies import WhosePolicy, as_layers, policy_layers
+from scalepan.store.request import Overlay, Request, Who
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -25,16 +25,6 @@ KEPT_POLICIES = 256
 MODEL_KEY = "memory_model"
 remember_vectors: ContextVar[bool] = ContextVar("remember_vectors", default=False)
 """Whether an encoder that is found now keeps its vectors in the user's cache: only for a bench on files of theirs."""
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What the caller's policy says: below the store's own policies its file, above them environment and call."""
-
-    below: list[Layer] = []
-    above: list[Layer] = []
-
-
-resolved(Said)
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -66,12 +56,13 @@ class MemoryState:
         self._encoders: dict[Embed, Embedder | None] = {}
         self._rules: dict[Any, Rules] = {}
 
-    def rules(self, here: "Here", who: Who, said: bytes) -> Rules:
+    def rules(self, here: "Here", request: Request) -> Rules:
         """The policy of this caller here: its own, and between file and environment what the store has for it."""
-        key = (said, who.tenant, who.project, here.state.get("policy_changes", 0))
+        who, overlay = request.who, request.overlay
+        key = (overlay, who.tenant, who.project, here.state.get("policy_changes", 0))
         found = self._rules.get(key)
         if found is None:
-            policy, broken = _resolved(here, who, said)
+            policy, broken = _resolved(here, who, overlay)
             redactors = Redactor(policy.redact), Redactor(policy.redact, only=["secret"])
             found = Rules(policy, *redactors, policy.version("retrieval"), tuple(broken))
             check_no_secret(who.tenant, "tenant", found.secrets_only)
@@ -163,9 +154,9 @@ def _made(here: "Here", policy: Policy) -> Index:
     return index
 
 
-def _resolved(here: "Here", who: Who, said: bytes) -> tuple[Policy, list[Problem]]:
+def _resolved(here: "Here", who: Who, overlay: bytes) -> tuple[Policy, list[Problem]]:
     """The policy, and what is wrong with curves that had to be left out of it."""
-    callers = msgspec.msgpack.decode(said, type=Said) if said else Said()
+    callers = msgspec.msgpack.decode(overlay, type=Overlay) if overlay else Overlay()
     stored = policy_layers(here, WhosePolicy(who.tenant, who.project))
     broken: list[Problem] = []
     layers = [*callers.below, *as_layers(stored, broken), *callers.above]

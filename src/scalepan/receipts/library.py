@@ -72,5 +72,5 @@ def explain(memory: Memory, id_: str | None = None) -> Explained:
 
     Without an id, the number that was kept last. NotFoundError says which kinds of id there are.
     """
-    found: Explained = memory.store.call("receipts.explain", Explain(id_, memory.who, memory.said))
+    found: Explained = memory.store.call("receipts.explain", Explain(id_, who=memory.who, overlay=memory.overlay))
     return found

@@ -10,7 +10,7 @@ from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.memory import receipt as of_recall
-from scalepan.memory.claim import Name, Who
+from scalepan.memory.claim import Name
 from scalepan.memory.claims import reach_sql, utc
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.state import memory_state
@@ -19,8 +19,9 @@ from scalepan.receipts import votes
 from scalepan.receipts.compare import UNFIT, Difference, Number, Status, attempt, differs, why
 from scalepan.receipts.rows import Row, Seen, kept, number_of
 from scalepan.store.duckdb.schema import duckdb
-from scalepan.store.operations import reads, writes
+from scalepan.store.operation import Operation, commits, reads
 from scalepan.store.receipts import Receipt, read_object, write_receipts
+from scalepan.store.request import Request
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -40,7 +41,10 @@ class KeptIds(msgspec.Struct, frozen=True):
     ids: list[str]
 
 
-@writes("receipts.keep", Keep, KeptIds)
+KEEP = Operation("receipts.keep", Keep, KeptIds)
+
+
+@commits(KEEP)
 def keep_all(here: "Here", requests: Sequence[Keep]) -> list[KeptIds]:
     """Write numbers. What texts there are among their inputs and in their bodies come from traces and cases."""
     kept = [_redacted(here, receipt, request.redact) for request in requests for receipt in request.receipts]
@@ -54,13 +58,11 @@ def _redacted(here: "Here", receipt: Receipt, sent: bytes) -> Receipt:
     return msgspec.structs.replace(receipt, **texts)
 
 
-class Explain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Explain(Request, frozen=True):
     """Which number, or whose: its own id, or that of a decision, an active context, a claim, a vote."""
 
     id: Name | None = None
     """None: the last one that was kept."""
-    who: Who = Who()
-    policy: bytes = b""
 
 
 class Explained(msgspec.Struct, frozen=True):
@@ -74,10 +76,13 @@ class Explained(msgspec.Struct, frozen=True):
     numbers: list[Number]
 
 
-@reads("receipts.explain", Explain, Explained)
+EXPLAIN = Operation("receipts.explain", Explain, Explained)
+
+
+@reads(EXPLAIN)
 def explain(here: "Here", request: Explain) -> Explained:
     """Make numbers again from what was kept, and compare."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     where, values = reach_sql(reach_to_change(request.who, "explain", rules.policy.boundary), merged=True)
     # One state of the store: a vote that is counted meanwhile must not look like a change by hand.
     here.connection.execute("BEGIN TRANSACTION READ ONLY")

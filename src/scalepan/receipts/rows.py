@@ -10,7 +10,6 @@ from scalepan.confidence import receipt as of_confidence
 from scalepan.errors import shorten
 from scalepan.evals import receipt as of_case
 from scalepan.memory import receipt as of_recall
-from scalepan.memory.claim import Who
 from scalepan.receipts.compare import (
     Difference,
     Number,
@@ -22,6 +21,7 @@ from scalepan.receipts.compare import (
 )
 from scalepan.score import Score
 from scalepan.store.receipts import LostError, read_object, sealed_of
+from scalepan.store.request import Who
 from scalepan.trace import receipt as of_trace
 
 if TYPE_CHECKING:

@@ -222,7 +222,7 @@ class Desk:
 
     def question(self, id_: str) -> str | None:
         """What to ask a person about a decision; None where it does not wait any more."""
-        from scalepan.confidence.operations import PENDING
+        from scalepan.confidence.requests import PENDING
         from scalepan.serve.question import look_up, question_text
 
         found = look_up(self.store, self.settings.tenant, id_)
@@ -230,7 +230,7 @@ class Desk:
 
     def answer(self, id_: str, said: Said, asked: Caller) -> None:
         """Keep what a person said to a question in a form of the client that asked."""
-        from scalepan.confidence.operations import AnswerQuestion
+        from scalepan.confidence.requests import AnswerQuestion
         from scalepan.serve.question import close
 
         who = f"a person at {asked.client or 'an MCP client'}"
@@ -244,7 +244,7 @@ class Desk:
         self, id_: str, request: requests.Answer, asked: Caller, project: str | None
     ) -> answers.Decision:
         """Answer a question by its id, with a token that may. Not one that it asked itself; `project` narrows it."""
-        from scalepan.confidence.operations import AnswerQuestion
+        from scalepan.confidence.requests import AnswerQuestion
 
         _check_may_answer(asked)
         self.store.call(
@@ -264,7 +264,7 @@ class Desk:
 
     def waiting(self, asked: Caller, project: str | None) -> list[answers.Waiting]:
         """The questions that a token that may answer can answer."""
-        from scalepan.confidence.operations import AskDecisions
+        from scalepan.confidence.requests import AskDecisions
         from scalepan.serve.question import question_text
 
         _check_may_answer(asked)

@@ -9,8 +9,9 @@ from scalepan.errors import ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.names import Label
 from scalepan.policy.boundary import BoundaryClass
-from scalepan.store.operations import insert_rows, reads, utc_now, writes
-from scalepan.store.tables import AddEvent, Nothing, add_event
+from scalepan.store.operation import Operation, commits, reads
+from scalepan.store.operations import insert_rows, utc_now
+from scalepan.store.own import AddEvent, Nothing
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -82,7 +83,10 @@ class Tokens(msgspec.Struct, frozen=True):
     tokens: list[Token]
 
 
-@writes("serve.keep_token", KeepToken, Token)
+KEEP_TOKEN = Operation("serve.keep_token", KeepToken, Token)
+
+
+@commits(KEEP_TOKEN)
 def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
     """Keep new tokens."""
     now = utc_now()
@@ -96,11 +100,14 @@ def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
         row["expires_at"] = _timestamp(request.expires_at)
         rows.append(row)
     insert_rows(here.connection, "tokens", TOKEN_COLUMNS, rows)
-    add_event(here, [_event("created", request.id, request.tenant) for request in requests])
+    here.events.add([_event("created", request.id, request.tenant) for request in requests])
     return [_token(here, request.id) for request in requests]
 
 
-@writes("serve.revoke_token", RevokeToken, Token)
+REVOKE_TOKEN = Operation("serve.revoke_token", RevokeToken, Token)
+
+
+@commits(REVOKE_TOKEN)
 def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
     """Revoke tokens for good."""
     revoked = []
@@ -109,12 +116,15 @@ def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
         if found.revoked_at is not None:
             raise ConflictError(f"token '{request.id}' is revoked already")
         here.connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", [utc_now(), request.id])
-        add_event(here, [_event("revoked", request.id, found.tenant)])
+        here.events.add([_event("revoked", request.id, found.tenant)])
         revoked.append(_token(here, request.id))
     return revoked
 
 
-@reads("serve.tokens", Nothing, Tokens)
+TOKENS = Operation("serve.tokens", Nothing, Tokens)
+
+
+@reads(TOKENS)
 def tokens(here: "Here", _: Nothing) -> Tokens:
     """Every token there is."""
     return Tokens([_read(row) for row in here.connection.execute(f"{_SELECT} ORDER BY ts, rowid").fetchall()])

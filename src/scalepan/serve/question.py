@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scalepan.confidence import question
-from scalepan.confidence.operations import APPROVED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided
+from scalepan.confidence.requests import APPROVED, EXPIRED, PENDING, AnswerQuestion, AskDecision, Decided
 from scalepan.errors import ConflictError
 from scalepan.serve import answers
 from scalepan.serve.fence import clean, one_line

@@ -115,7 +115,7 @@ def serve(
     from scalepan.serve.http.hosts import Hosts
     from scalepan.serve.log import log_to_stderr
     from scalepan.store import Store
-    from scalepan.store.tables import Nothing
+    from scalepan.store.own import Nothing
 
     # A policy that does not fit is better told now than to the first caller.
     log_to_stderr("serve", load_policy(policy_file))

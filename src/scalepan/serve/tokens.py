@@ -22,7 +22,7 @@ from scalepan.policy import Policy
 from scalepan.policy.boundary import CLASSES, BoundaryClass
 from scalepan.serve.operations import KeepToken, RevokeToken, Token, Tokens
 from scalepan.store import Store
-from scalepan.store.tables import Nothing
+from scalepan.store.own import Nothing
 
 FRESH_SECONDS = 1.0
 """How late a revocation may be seen by a server that runs."""

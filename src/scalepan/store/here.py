@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
-from scalepan.store.operations import Operation, operation
+from scalepan.store.duckdb.events import Events
+from scalepan.store.operation import Operation, Req, Resp
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -22,7 +24,7 @@ class Host(Protocol):
         """Whether it is about to go."""
 
     def submit(
-        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+        self, operation: Operation[Any, Any], request: Any, id_: str, *, repeated: bool = False, waited: bool = True
     ) -> "Future[Any]":
         """Queue a write."""
 
@@ -65,15 +67,21 @@ class Here:
         """Whether the owner is about to go."""
         return self._host.closing
 
-    def write(self, name: str, request: Any) -> Any:
-        """Have the writer do a write operation; its response comes when it is durable."""
+    @cached_property
+    def events(self) -> Events:
+        """What happened."""
+        return Events(self.connection)
+
+    def commit(self, operation: Operation[Req, Resp], request: Req) -> Resp:
+        """Have the writer do an operation; its response comes when it is durable."""
         self._writes += 1
         id_ = f"{self.id}/{self._writes}"
-        return self._host.submit(operation(name), request, id_, repeated=self._repeated).result()
+        response: Resp = self._host.submit(operation, request, id_, repeated=self._repeated).result()
+        return response
 
-    def later(self, name: str, request: Any) -> None:
+    def commit_later(self, operation: Operation[Req, Any], request: Req) -> None:
         """The same without waiting: for what may be lost with the process, such as an event about a search."""
-        self._host.submit(operation(name), request, uuid4().hex, waited=False)
+        self._host.submit(operation, request, uuid4().hex, waited=False)
 
     def after_commit(self, work: Callable[[], None]) -> None:
         """In a write: run this when it is durable, before anybody is told. It is dropped if the write fails."""

@@ -11,8 +11,10 @@ from scalepan.errors import ConflictError, InputError, PolicyError
 from scalepan.policy import Layer, resolve
 from scalepan.policy.load import drop_curves
 from scalepan.policy.trust import reserved
-from scalepan.store.operations import insert_rows, reads, utc_now, writes
-from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.store.ids import new_id
+from scalepan.store.operation import Operation, commits, reads
+from scalepan.store.operations import insert_rows, utc_now
+from scalepan.store.own import AddEvent
 from scalepan.yamlfile import parse_yaml
 
 if TYPE_CHECKING:
@@ -93,7 +95,10 @@ def layer(text: str, origin: str, dropped: list[Problem] | None = None, *, keep:
     return said
 
 
-@writes("store.set_policy", SetPolicy, PolicySet)
+SET_POLICY = Operation("store.set_policy", SetPolicy, PolicySet)
+
+
+@commits(SET_POLICY)
 def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
     """Check each policy, keep it, and tell of it by an event."""
     now = utc_now()
@@ -109,8 +114,7 @@ def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
         row = {**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version}
         rows.append({name: row[name] for name in POLICY_COLUMNS})
     insert_rows(here.connection, "policies", POLICY_COLUMNS, rows)
-    add_event(
-        here,
+    here.events.add(
         [
             AddEvent("policy", {"id": row["id"], "project": row["project"], "version": row["version"]}, row["tenant"])
             for row in rows
@@ -133,7 +137,10 @@ def _check_last(here: "Here", request: SetPolicy, waiting: Sequence[dict[str, An
         )
 
 
-@reads("store.policy_history", WhosePolicy, PolicyChanges)
+POLICY_HISTORY = Operation("store.policy_history", WhosePolicy, PolicyChanges)
+
+
+@reads(POLICY_HISTORY)
 def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What a tenant's or a project's policy was, and since when."""
     found = here.connection.execute(
@@ -145,7 +152,10 @@ def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
     return PolicyChanges([PolicyChange(*row) for row in found])
 
 
-@reads("store.policy_layers", WhosePolicy, PolicyChanges)
+POLICY_LAYERS = Operation("store.policy_layers", WhosePolicy, PolicyChanges)
+
+
+@reads(POLICY_LAYERS)
 def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What is in force: the tenant's newest policy, then the project's."""
     whose = [WhosePolicy(request.tenant)] + ([request] if request.project is not None else [])

@@ -16,8 +16,8 @@ import msgspec
 
 from scalepan.errors import StoreError
 from scalepan.policy.load import leaves
+from scalepan.store.ids import new_id
 from scalepan.store.operations import insert_rows, utc_now
-from scalepan.store.tables import new_id
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -8,7 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from scalepan.check import read_json
 from scalepan.errors import InputError, counted
-from scalepan.memory.claim import DEFAULT_PROJECT, Claim
+from scalepan.memory.claim import Claim
+from scalepan.store.request import DEFAULT_PROJECT
 from scalepan.text.scripts import HAN, HANGUL, KANA, UNSPACED
 
 Part = Literal["train", "valid", "test"]

@@ -23,9 +23,9 @@ from scalepan.memory.bench.result import (
 )
 from scalepan.memory.memory import Memory
 from scalepan.memory.recall.search import NO_ENCODER, NO_VECTORS
-from scalepan.memory.state import Said
 from scalepan.policy import Layer
-from scalepan.store.tables import new_id
+from scalepan.store.ids import new_id
+from scalepan.store.request import Overlay
 
 ACTIVATIONS = 25
 """So many are enough for a p90; each leaves an active context."""
@@ -197,8 +197,8 @@ def _activate(memory: Memory, query: str, k: int) -> list[str]:
 
 def _at_levels(memory: Memory, text: str, vectors: str) -> Memory:
     """The same memory, asked at other levels than its policy names."""
-    said = msgspec.msgpack.decode(memory.said, type=Said)
+    said = msgspec.msgpack.decode(memory.overlay, type=Overlay)
     layer = Layer("bench", {"retrieval": {"text": {"level": text}, "vectors": {"level": vectors}}})
     other = copy(memory)
-    other.said = msgspec.msgpack.encode(Said(said.below, [*said.above, layer]))
+    other.overlay = msgspec.msgpack.encode(Overlay(said.below, [*said.above, layer]))
     return other

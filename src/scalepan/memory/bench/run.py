@@ -15,7 +15,7 @@ from scalepan.memory.bench.result import Bench
 from scalepan.memory.memory import Memory
 from scalepan.memory.state import remember_vectors
 from scalepan.policy import Policy
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import AddEvent
 
 DEFAULT_K = 12
 LOADED_AT_ONCE = 200

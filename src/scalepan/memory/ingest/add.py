@@ -10,7 +10,7 @@ import numpy as np
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
 from scalepan.memory.arrow import vector_table
-from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, Who, moment, written, zoned
+from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, moment, written, zoned
 from scalepan.memory.claims import (
     CLAIM_COLUMNS,
     SECRET_TEXT,
@@ -22,13 +22,17 @@ from scalepan.memory.claims import (
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import refresh
+from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
 from scalepan.memory.standing.standing import home
 from scalepan.memory.state import MODEL_KEY, Rules, check_no_secret, memory_state
 from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
 from scalepan.redact import Redactor
-from scalepan.store.operations import insert_rows, reads, writes
-from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.store.ids import new_id
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.operations import insert_rows
+from scalepan.store.own import AddEvent
+from scalepan.store.request import Who
 from scalepan.text import Morphology, content_hash, has_visible, normal_form, terms
 
 if TYPE_CHECKING:
@@ -36,32 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from scalepan.store import Here
-
-MOST_AT_ONCE = 1000
-
-
-class Add(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Claims to remember, at most a thousand in one call."""
-
-    claims: list[NewClaim]
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Added(msgspec.Struct, frozen=True):
-    """What became of one claim: kept under this id, or known already under it."""
-
-    id: str
-    created: bool
-    boundary_class: str
-    redacted: dict[str, int] = {}
-    """What was cut from it, by kind."""
-
-
-class AllAdded(msgspec.Struct, frozen=True):
-    """What became of the claims, in their order."""
-
-    claims: list[Added]
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -86,13 +64,13 @@ class Keep(msgspec.Struct, frozen=True):
     request_id: str
 
 
-@reads("memory.add", Add, AllAdded)
+@changes(ADD)
 def add(here: "Here", request: Add) -> AllAdded:
     """Remember claims. Each content is kept once for a tenant, project and scope."""
     if len(request.claims) > MOST_AT_ONCE:
         raise InputError(f"{len(request.claims):,} claims at once are too many; the limit is {MOST_AT_ONCE:,}")
     keep = memory_state(here)
-    rules = keep.rules(here, request.who, request.policy)
+    rules = keep.rules(here, request)
     check_invariants(request.who, "add", rules.policy.boundary)
     for claim in request.claims:
         check_class(request.who, claim.boundary_class)
@@ -106,7 +84,7 @@ def add(here: "Here", request: Add) -> AllAdded:
     encoder = keep.encoder(here, rules.policy)
     vectors = embed(encoder, prepared) if encoder is not None else None
     model = encoder.model_id if encoder is not None else None
-    done: AllAdded = here.write("memory.keep", Keep(prepared, vectors, model, request.who, here.id))
+    done: AllAdded = here.commit(KEEP, Keep(prepared, vectors, model, request.who, here.id))
     return done
 
 
@@ -238,7 +216,10 @@ def _moment(text: str, path: str) -> float:
         raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
 
-@writes("memory.keep", Keep, AllAdded)
+KEEP = Operation("memory.keep", Keep, AllAdded, internal=True)
+
+
+@commits(KEEP)
 def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     """Write prepared claims; one whose content is there already is not written again."""
     connection = here.connection
@@ -278,7 +259,7 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     linked = link_entities(connection, kept_as)
     for model, ids in models.items():
         write_vectors(here, ids, np.stack([vectors[id_] for id_ in ids]), model)
-    add_event(here, [_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
+    here.events.add([_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
     here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked}))
     return answers
 

@@ -1,14 +1,13 @@
 """Changing a claim: another text gives it another hash, other terms, another vector and a new time."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from scalepan import clock
-from scalepan.check import in_order
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError
-from scalepan.memory.claim import Claim, Entity, Provenance, Share, Text, Who
+from scalepan.memory.claim import Entity
 from scalepan.memory.claims import claim_at, indexed_text, reach_sql, utc
 from scalepan.memory.ingest.add import (
     clean,
@@ -20,13 +19,12 @@ from scalepan.memory.ingest.add import (
 )
 from scalepan.memory.recall.boundary import Reach, check_class, opened, reach_to_change
 from scalepan.memory.recall.index import refresh
+from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, memory_state
-from scalepan.names import Id
-from scalepan.policy.boundary import BoundaryClass
-from scalepan.policy.retrieval import Kind
-from scalepan.store.operations import reads, writes
-from scalepan.store.tables import AddEvent, add_event
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.own import AddEvent
+from scalepan.store.request import Who
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
@@ -34,27 +32,6 @@ if TYPE_CHECKING:
 
     from scalepan.embed import Embedder
     from scalepan.store import Here
-
-
-class Update(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to be different about a claim. What is None stays."""
-
-    claim: Id
-    who: Who = Who()
-    policy: bytes = b""
-    text: Text | None = None
-    kind: Kind | None = None
-    boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] | None = None
-    confidence: Share | None = None
-    quality: Share | None = None
-    provenance: Provenance | None = None
-    entities: list[Entity] | None = None
-
-
-class Updated(msgspec.Struct, frozen=True):
-    """The claim as it is now."""
-
-    claim: Claim
 
 
 class _Rewording(NamedTuple):
@@ -85,11 +62,11 @@ class _Changes(msgspec.Struct, frozen=True):
     request_id: str
 
 
-@reads("memory.update", Update, Updated)
+@changes(UPDATE)
 def update(here: "Here", request: Update) -> Updated:
     """Change a claim. What follows from its text is made beside the writer, and again in it if that text is gone."""
     keep = memory_state(here)
-    rules = keep.rules(here, request.who, request.policy)
+    rules = keep.rules(here, request)
     feedback = rules.policy.retrieval.feedback
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
     within = reach_to_change(request.who, "update", rules.policy.boundary)
@@ -127,7 +104,7 @@ def update(here: "Here", request: Update) -> Updated:
         request.who,
         here.id,
     )
-    here.write("memory.change", changes)
+    here.commit(CHANGE, changes)
     changed = claim_at(here.connection, request.claim, within, now, feedback)
     return Updated(redacted_claim(changed, rules.redactor))
 
@@ -150,7 +127,10 @@ class Done(msgspec.Struct, frozen=True):
     """It is done."""
 
 
-@writes("memory.change", _Changes, Done)
+CHANGE = Operation("memory.change", _Changes, Done, internal=True)
+
+
+@commits(CHANGE)
 def change(here: "Here", requests: Sequence[_Changes]) -> list[Done]:
     """Write changes, one claim after the other, each on what the claim is by then."""
     for request in requests:
@@ -192,7 +172,7 @@ def _change(here: "Here", request: _Changes) -> None:
             write_vectors(here, [request.claim], reworded.vector, reworded.model or "")
     _check_still_in_reach(connection, request)
     payload = {"changed": request.claim, "fields": sorted(columns)}
-    add_event(here, [AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id)])
+    here.events.add([AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id)])
 
 
 def _now(connection: "DuckDBPyConnection", request: _Changes) -> tuple[str, str]:

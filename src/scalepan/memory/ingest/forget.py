@@ -1,21 +1,21 @@
 """Forgetting: a claim leaves no trace in any table, nor in the index. Ids in events and requests go too."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scalepan.errors import NotFoundError
-from scalepan.memory.claim import Who
 from scalepan.memory.claims import among, as_json, reach_sql
 from scalepan.memory.recall.boundary import Reach, reach_to_change
 from scalepan.memory.recall.candidates.side import Sides
 from scalepan.memory.recall.saved import drop
+from scalepan.memory.requests import FORGET, Forget, Forgotten
 from scalepan.memory.state import memory_state
-from scalepan.names import Id
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
-from scalepan.store.operations import reads, writes
-from scalepan.store.tables import AddEvent, add_event
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.own import AddEvent
+from scalepan.store.request import Who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,20 +30,6 @@ _RECALLED = ("claims", "below_threshold")
 _MENTIONS = {"events": "payload", "scores": "body", "decisions": "body", "labels": "body", "feedbacks": "body"}
 
 
-class Forget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Claims to forget, each by its id."""
-
-    claims: Annotated[list[Id], msgspec.Meta(min_length=1, max_length=1000)]
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Forgotten(msgspec.Struct, frozen=True):
-    """How many claims are gone. Ids are not repeated: they are a trace too."""
-
-    count: int
-
-
 class _Forget(msgspec.Struct, frozen=True):
     claims: list[str]
     within: Reach
@@ -51,17 +37,20 @@ class _Forget(msgspec.Struct, frozen=True):
     request_id: str
 
 
-@reads("memory.forget", Forget, Forgotten)
+@changes(FORGET)
 def forget(here: "Here", request: Forget) -> Forgotten:
     """Forget claims. Ids that are not there are passed over; if none is, that is an error."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = reach_to_change(request.who, "forget", rules.policy.boundary)
     # What is there is looked up by the writer: a call that is repeated after its owner died finds the claims gone.
-    done: Forgotten = here.write("memory.erase", _Forget(request.claims, within, request.who, here.id))
+    done: Forgotten = here.commit(ERASE, _Forget(request.claims, within, request.who, here.id))
     return done
 
 
-@writes("memory.erase", _Forget, Forgotten, alone=True)
+ERASE = Operation("memory.erase", _Forget, Forgotten, alone=True, internal=True)
+
+
+@commits(ERASE)
 def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
     """Take claims out of every table, and out of the index when that is committed.
 
@@ -74,7 +63,7 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         found = _found(connection, request)
         erase_rows(connection, found)
         payload = {"forgotten": len(found)}
-        add_event(here, [AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)])
+        here.events.add([AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)])
         answers.append(Forgotten(len(found)))
         ids += found
 

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.memory.claim import Who
 from scalepan.memory.claims import among, as_json
 from scalepan.memory.ingest.forget import FORGOTTEN
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.recall.saved import drop
+from scalepan.memory.requests import ORPHANS, SWEEP, Orphans, Sweep
 from scalepan.memory.state import memory_state
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
-from scalepan.store.operations import reads, writes
-from scalepan.store.tables import AddEvent, Nothing, add_event
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.own import AddEvent, Nothing
+from scalepan.store.request import Who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -44,18 +45,7 @@ _MENTIONS = {"events": "payload", "requests": "response"}
 _ID = "clm_[0-9a-f]{20}"
 
 
-class Orphans(msgspec.Struct, frozen=True):
-    """How many rows of each table, and of the index, are about a claim that is gone; only those that have some."""
-
-    rows: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return sum(self.rows.values())
-
-
-@reads("memory.orphans", Nothing, Orphans)
+@changes(ORPHANS)
 def orphans(here: "Here", _: Nothing) -> Orphans:
     """Count them, in all tenants."""
     connection = here.connection
@@ -66,7 +56,7 @@ def orphans(here: "Here", _: Nothing) -> Orphans:
         }
     finally:
         connection.execute("ROLLBACK")
-    found["index"] = here.write("memory.count_index", Nothing()).rows.get("index", 0)
+    found["index"] = here.commit(COUNT_INDEX, Nothing()).rows.get("index", 0)
     return Orphans({table: count for table, count in found.items() if count})
 
 
@@ -83,7 +73,10 @@ def _mentions(connection: "DuckDBPyConnection", table: str) -> Iterator[tuple[in
     ).fetchall()
 
 
-@writes("memory.count_index", Nothing, Orphans)
+COUNT_INDEX = Operation("memory.count_index", Nothing, Orphans, internal=True)
+
+
+@commits(COUNT_INDEX)
 def count_index(here: "Here", requests: Sequence[Nothing]) -> list[Orphans]:
     """The same in the index, between two writes: it follows each of them."""
     return [Orphans({"index": len(_astray(here))})] * len(requests)
@@ -99,28 +92,24 @@ def _astray(here: "Here") -> set[str]:
         return index.shelf.row_of.keys() ^ {id_ for (id_,) in rows}
 
 
-class Sweep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who asks for it."""
-
-    who: Who = Who()
-    policy: bytes = b""
-
-
 class _Sweep(msgspec.Struct, frozen=True):
     who: Who
     request_id: str
 
 
-@reads("memory.sweep", Sweep, Orphans)
+@changes(SWEEP)
 def sweep(here: "Here", request: Sweep) -> Orphans:
     """Remove them, in all tenants: they are nobody's."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     check_whole(request.who, "rescan", rules.policy.boundary)
-    done: Orphans = here.write("memory.remove_orphans", _Sweep(request.who, here.id))
+    done: Orphans = here.commit(REMOVE_ORPHANS, _Sweep(request.who, here.id))
     return done
 
 
-@writes("memory.remove_orphans", _Sweep, Orphans, alone=True)
+REMOVE_ORPHANS = Operation("memory.remove_orphans", _Sweep, Orphans, alone=True, internal=True)
+
+
+@commits(REMOVE_ORPHANS)
 def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
     """The removal itself. It shares its transaction with nobody, so that it sees every response that is kept."""
     (request,) = requests
@@ -135,8 +124,8 @@ def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
     astray = sorted(_astray(here))
     found = {table: count for table, count in {**removed, "index": len(astray)}.items() if count}
     if found:
-        add_event(
-            here, [AddEvent("ingest", {"orphans": found}, request.who.tenant, request.request_id, request.who.trace_id)]
+        here.events.add(
+            [AddEvent("ingest", {"orphans": found}, request.who.tenant, request.request_id, request.who.trace_id)]
         )
         ask_for_rewrite(connection)
         here.after_commit(lambda: _follow(here, astray))

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from scalepan import clock
 from scalepan.errors import InputError
-from scalepan.memory.claim import Claim, Entity, Who
+from scalepan.memory.claim import Claim, Entity
 from scalepan.memory.claims import among, as_json, indexed_text, read_claims, select_claims
 from scalepan.memory.ingest.add import (
     clean,
@@ -23,11 +23,13 @@ from scalepan.memory.ingest.change import Done
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.recall.saved import drop
+from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
 from scalepan.memory.state import MODEL_KEY, Rules, memory_state
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
 from scalepan.store.duckdb.wire import GoneError
-from scalepan.store.operations import reads, writes
-from scalepan.store.tables import AddEvent, add_event
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.own import AddEvent
+from scalepan.store.request import Who
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
@@ -37,23 +39,6 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 BATCH = 64
-
-
-class Rescan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A page of all claims of a tenant, looked at under the rules of now."""
-
-    who: Who = Who()
-    policy: bytes = b""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
-    after: str | None = None
-
-
-class Rescanned(msgspec.Struct, frozen=True):
-    """How many were looked at and changed; the last id, or None when all are done."""
-
-    looked_at: int
-    changed: int
-    last: str | None
 
 
 class _Rewritten(msgspec.Struct, frozen=True):
@@ -74,10 +59,10 @@ class _Rewrite(msgspec.Struct, frozen=True):
     request_id: str
 
 
-@reads("memory.rescan", Rescan, Rescanned)
+@changes(RESCAN)
 def rescan(here: "Here", request: Rescan) -> Rescanned:
     """Redact a page again. What is cut from a text is cut from its hash, its terms and its vector."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     check_whole(request.who, "rescan", rules.policy.boundary)
     found = select_claims(
         here.connection,
@@ -88,7 +73,7 @@ def rescan(here: "Here", request: Rescan) -> Rescanned:
     )
     changed = [new for claim in found if (new := _looked_at(claim, rules)) is not None]
     if changed:
-        here.write("memory.rewrite", _Rewrite(changed, rules, request.who, here.id))
+        here.commit(REWRITE, _Rewrite(changed, rules, request.who, here.id))
     last = found[-1].id if len(found) == request.limit else None
     return Rescanned(len(found), len(changed), last)
 
@@ -125,7 +110,10 @@ def _still(connection: "DuckDBPyConnection", request: _Rewrite) -> list[_Rewritt
     return [new for new in again if new is not None]
 
 
-@writes("memory.rewrite", _Rewrite, Done)
+REWRITE = Operation("memory.rewrite", _Rewrite, Done, internal=True)
+
+
+@commits(REWRITE)
 def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
     """Write redacted claims over what was kept. Their vectors go; they are made again from what is left."""
     connection = here.connection
@@ -140,7 +128,7 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
             ids.append(claim.id)
         payload = {"rescanned": [claim.id for claim in still]}
         event = AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)
-        add_event(here, [event])
+        here.events.add([event])
     ask_for_rewrite(connection)
 
     def into_index() -> None:
@@ -153,33 +141,17 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
     return [Done()] * len(requests)
 
 
-class Backfill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Vectors for claims that have none. `anew` first drops those of another model."""
-
-    who: Who = Who()
-    policy: bytes = b""
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = BATCH
-    anew: bool = False
-
-
-class Backfilled(msgspec.Struct, frozen=True):
-    """How many got a vector, and how many still have none."""
-
-    done: int
-    left: int
-
-
-@reads("memory.backfill", Backfill, Backfilled)
+@changes(BACKFILL)
 def backfill(here: "Here", request: Backfill) -> Backfilled:
     """Embed a batch of claims that have no vector, of all tenants: the store has one model."""
     keep = memory_state(here)
-    rules = keep.rules(here, request.who, request.policy)
+    rules = keep.rules(here, request)
     check_whole(request.who, "rescan", rules.policy.boundary)
     encoder = keep.named_encoder(rules.policy)
     if encoder is None:
         raise InputError("no encoder found; 'scalepan doctor' shows how to add one")
     if request.anew and keep.model(here) not in (None, encoder.model_id):
-        here.write("memory.reset_vectors", _Reset(encoder.model_id, encoder.dimensions))
+        here.commit(RESET_VECTORS, _Reset(encoder.model_id, encoder.dimensions))
     keep.encoder(here, rules.policy)
     done = embed_some(here, encoder, rules, request.limit)
     return Backfilled(done, _without_vector(here))
@@ -194,7 +166,7 @@ def embed_some(here: "Here", encoder: "Embedder", rules: Rules, limit: int) -> i
     if rows:
         vectors = encoder.encode([indexed_text(text, class_, rules.redactor) for _, text, class_ in rows])
         made_of = {id_: (text, class_) for id_, text, class_ in rows}
-        here.write("memory.keep_vectors", _Vectors(made_of, vectors, encoder.model_id))
+        here.commit(KEEP_VECTORS, _Vectors(made_of, vectors, encoder.model_id))
     return len(rows)
 
 
@@ -226,7 +198,10 @@ class _Vectors(msgspec.Struct, frozen=True):
     model: str
 
 
-@writes("memory.keep_vectors", _Vectors, Done)
+KEEP_VECTORS = Operation("memory.keep_vectors", _Vectors, Done, internal=True)
+
+
+@commits(KEEP_VECTORS)
 def keep_vectors(here: "Here", requests: Sequence[_Vectors]) -> list[Done]:
     """Write vectors of claims that have none and whose text and class are still those that were embedded."""
     connection = here.connection
@@ -259,7 +234,10 @@ class _Reset(msgspec.Struct, frozen=True):
     width: int
 
 
-@writes("memory.reset_vectors", _Reset, Done)
+RESET_VECTORS = Operation("memory.reset_vectors", _Reset, Done, internal=True)
+
+
+@commits(RESET_VECTORS)
 def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
     """Drop all vectors and name another model; they come back by backfilling."""
     for request in requests:

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan import clock
-from scalepan.memory.claim import Who, traced, written
+from scalepan.memory.claim import written
 from scalepan.memory.claims import utc
 from scalepan.memory.ingest.add import clean_actor
 from scalepan.memory.ingest.forget import there_of, without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.contexts import Expire, expire
-from scalepan.memory.recall.search import Ask, recall
+from scalepan.memory.recall.search import recall
 from scalepan.memory.receipt import inputs_of
+from scalepan.memory.requests import ACTIVATE, SEARCH, Ask
 from scalepan.memory.state import Rules, memory_state
-from scalepan.store.operations import insert_rows, reads, writes
+from scalepan.store.ids import new_id
+from scalepan.store.operation import Operation, changes, commits, reads
+from scalepan.store.operations import insert_rows
+from scalepan.store.own import AddEvent
 from scalepan.store.receipts import Receipt, write_receipts
-from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.store.request import Who, traced
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -49,22 +53,25 @@ class Noted(msgspec.Struct, frozen=True):
     """It is kept."""
 
 
-@reads("memory.search", Ask, Recall)
+@reads(SEARCH)
 def search(here: "Here", request: Ask) -> Recall:
     """The best claims for a query. Nothing is kept but an event."""
     request = traced(request)
     answer, event = recall(here, request, "search")
     who = request.who
-    here.later("memory.note_recall", AddEvent("search", event, who.tenant, here.id, who.trace_id))
+    here.commit_later(NOTE_RECALL, AddEvent("search", event, who.tenant, here.id, who.trace_id))
     return answer
 
 
-@writes("memory.note_recall", AddEvent, Noted)
+NOTE_RECALL = Operation("memory.note_recall", AddEvent, Noted, internal=True)
+
+
+@commits(NOTE_RECALL)
 def note_recall(here: "Here", requests: Sequence[AddEvent]) -> list[Noted]:
     """Keep events about recalls. Their claims may have been forgotten since then, and then are not named."""
     payloads = without_gone(here.connection, [request.payload for request in requests])
-    add_event(
-        here, [msgspec.structs.replace(request, payload=said) for request, said in zip(requests, payloads, strict=True)]
+    here.events.add(
+        [msgspec.structs.replace(request, payload=said) for request, said in zip(requests, payloads, strict=True)]
     )
     return [Noted()] * len(requests)
 
@@ -88,14 +95,14 @@ class Kept(msgspec.Struct, frozen=True):
     ranks: list[int]
 
 
-@reads("memory.activate", Ask, Recall)
+@changes(ACTIVATE)
 def activate(here: "Here", request: Ask) -> Recall:
     """The same as an active context: only what reaches the threshold, kept until it expires."""
     request = traced(request)
     # One moment for all of it: the ages that are kept are those that were weighed.
     now = request.at if request.at is not None else clock.time()
     answer, event = recall(here, msgspec.structs.replace(request, at=now), "activate")
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     # Whatever moment its ages are of, it is kept from now on.
     expires = clock.time() + rules.policy.retrieval.context_hours * SECONDS_AN_HOUR
     who = request.who
@@ -127,7 +134,7 @@ def activate(here: "Here", request: Ask) -> Recall:
         }
         for claim, receipt in zip(answer.claims, receipts, strict=True)
     ]
-    kept: Kept = here.write("memory.keep_context", KeepContext(context, items, receipts, event, who, here.id))
+    kept: Kept = here.commit(KEEP_CONTEXT, KeepContext(context, items, receipts, event, who, here.id))
     # What was forgotten while this was weighed is not in the context, so it is not in the answer.
     claims = [one for one in answer.claims if one.rank in kept.ranks]
     return msgspec.structs.replace(answer, claims=claims, active_context_id=kept.id, expires_at=kept.expires_at)
@@ -150,7 +157,10 @@ def _receipt(
     )
 
 
-@writes("memory.keep_context", KeepContext, Kept)
+KEEP_CONTEXT = Operation("memory.keep_context", KeepContext, Kept, internal=True)
+
+
+@commits(KEEP_CONTEXT)
 def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
     """Write contexts with their items, those that are still there."""
     there = there_of(here.connection, [item["claim_id"] for request in requests for item in request.items])
@@ -173,7 +183,7 @@ def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
         )
         for request, event in zip(requests, said, strict=True)
     ]
-    add_event(here, events)
+    here.events.add(events)
     expire(here, [Expire(clock.time())])
     return [
         Kept(

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.memory.claim import Who
 from scalepan.memory.recall.index import Index, build
+from scalepan.memory.requests import AGREE, Agree, Agreement
 from scalepan.memory.state import memory_state
-from scalepan.store.operations import reads, writes
+from scalepan.store.operation import Operation, changes, commits
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -17,34 +17,23 @@ SHOWN = 5
 _NUMBERS = ("utility", "utility_at", "confidence", "quality", "quality_at", "ts", "class_", "scope", "kind")
 
 
-class Agree(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whose policy says how the index is made."""
-
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Agreement(msgspec.Struct, frozen=True):
-    """How many claims were compared, and where index and tables differ."""
-
-    claims: int
-    problems: list[str]
-
-
 class _Compare(msgspec.Struct, frozen=True):
     index: Any
 
 
-@reads("memory.agree", Agree, Agreement)
+@changes(AGREE)
 def agree(here: "Here", request: Agree) -> Agreement:
     """Compare the index with one that is made anew from the tables."""
     keep = memory_state(here)
-    rules = keep.rules(here, request.who, request.policy)
-    done: Agreement = here.write("memory.compare", _Compare(keep.index(here, rules.policy)))
+    rules = keep.rules(here, request)
+    done: Agreement = here.commit(COMPARE, _Compare(keep.index(here, rules.policy)))
     return done
 
 
-@writes("memory.compare", _Compare, Agreement, alone=True)
+COMPARE = Operation("memory.compare", _Compare, Agreement, alone=True, internal=True)
+
+
+@commits(COMPARE)
 def compare(here: "Here", requests: Sequence[_Compare]) -> list[Agreement]:
     """The comparison itself, between two writes."""
     return [_compared(here, request.index) for request in requests]

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from scalepan import clock
 from scalepan.errors import BoundaryError
-from scalepan.memory.claim import Who
 from scalepan.policy.boundary import CLASSES, FACTS, Boundary, BoundaryClass, Effect
 from scalepan.policy.claim_rules import WORDS, Tree, bind, mentions_age
 from scalepan.policy.invariants import holds, parse
+from scalepan.store.request import Who
 
 
 class Reach(NamedTuple):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan.errors import NotFoundError, shorten
-from scalepan.memory.claim import Who, written
+from scalepan.memory.claim import written
 from scalepan.memory.claims import utc
 from scalepan.memory.state import memory_state
-from scalepan.store.operations import writes
+from scalepan.store.operation import Operation, commits
+from scalepan.store.request import Who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -61,10 +62,13 @@ def expire_in_passing(here: "Here", now: float) -> None:
     keep = memory_state(here)
     if now >= keep.next_expiry:
         keep.next_expiry = inf
-        here.later("memory.expire", Expire(now))
+        here.commit_later(EXPIRE, Expire(now))
 
 
-@writes("memory.expire", Expire, Expired)
+EXPIRE = Operation("memory.expire", Expire, Expired, internal=True)
+
+
+@commits(EXPIRE)
 def expire(here: "Here", requests: Sequence[Expire]) -> list[Expired]:
     """Delete contexts that are over, with their items, and look when the next one will be."""
     connection = here.connection

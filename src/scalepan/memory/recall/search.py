@@ -3,14 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from scalepan import clock
 from scalepan.errors import ScalepanError, TookTooLongError
-from scalepan.memory.claim import Claim, Share, Text, Who
+from scalepan.memory.claim import Claim
 from scalepan.memory.ingest.add import clean_text, redacted_claim
 from scalepan.memory.ingest.rescan import backfill_aside
 from scalepan.memory.rank import Parameters, parameters
@@ -36,13 +35,13 @@ from scalepan.memory.recall.weigh import (
     vector_scores,
     weigh,
 )
+from scalepan.memory.requests import Ask
 from scalepan.memory.standing.decay import tell_decay_in_passing
 from scalepan.memory.state import Rules, memory_state
-from scalepan.names import Id
-from scalepan.policy.boundary import Scope
 from scalepan.policy.retrieval import Curve, Retrieval
 from scalepan.stats.products import product
-from scalepan.store.tables import AddEvent
+from scalepan.store.own import ADD_EVENT, AddEvent
+from scalepan.store.request import Who
 from scalepan.text import normal_form, terms, token_count
 
 if TYPE_CHECKING:
@@ -57,34 +56,11 @@ MOST_REJECTED = 20
 """How many of those not taken an answer names; `why` asks about any."""
 
 
-LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
-
-
-class Ask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A query, and what the answer may hold."""
-
-    query: Text
-    who: Who = Who()
-    policy: bytes = b""
-    """What the caller's policy says, packed."""
-    scopes: list[Scope] | None = None
-    kinds: list[str] | None = None
-    k: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    alpha: Share | None = None
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    diverse: bool | None = None
-    """Whether MMR and the entity cap choose; None: they do for an active context, and else as the policy says."""
-    why: Id | None = None
-    """A claim whose fate is to be told."""
-    at: Annotated[float, msgspec.Meta(ge=0, le=LATEST)] | None = None
-    """Seconds since 1970 that count as now: to recompute an old answer."""
-
-
 def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]:
     """What a query recalls, and what the event about it says."""
     started = perf_counter()
     keep = memory_state(here)
-    rules = keep.rules(here, ask.who, ask.policy)
+    rules = keep.rules(here, ask)
     policy = rules.policy.retrieval
     now = ask.at if ask.at is not None else clock.time()
     within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now)
@@ -240,7 +216,7 @@ class _Search:
     def tell_fallback(self, payload: dict[str, Any]) -> None:
         """Something did not work, and something else is used: an event."""
         event = AddEvent("search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id)
-        self._here.later("store.add_event", event)
+        self._here.commit_later(ADD_EVENT, event)
 
 
 def _being_made(count: int) -> str:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.memory.claim import Who, moment, written
+from scalepan.memory.claim import moment, written
 from scalepan.memory.claims import utc
 from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Feedback
-from scalepan.store.operations import writes
-from scalepan.store.tables import AddEvent, add_event
+from scalepan.store.operation import Operation, commits
+from scalepan.store.own import AddEvent
+from scalepan.store.request import Who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,10 +48,13 @@ def tell_decay_in_passing(here: "Here", who: Who, now: float, feedback: Feedback
         if len(told) >= MOST_TOLD:
             told.clear()
         told.add(key)
-        here.later("memory.tell_decay", TellDecay(who, now, feedback, here.id))
+        here.commit_later(TELL_DECAY, TellDecay(who, now, feedback, here.id))
 
 
-@writes("memory.tell_decay", TellDecay, Told)
+TELL_DECAY = Operation("memory.tell_decay", TellDecay, Told, internal=True)
+
+
+@commits(TELL_DECAY)
 def tell_decay(here: "Here", requests: Sequence[TellDecay]) -> list[Told]:
     """Write the events of today that are not there yet."""
     for request in requests:
@@ -59,7 +63,7 @@ def tell_decay(here: "Here", requests: Sequence[TellDecay]) -> list[Told]:
         if last is None or last[:10] < day:
             payload = {"decay": day, "project": who.project, "at": written(request.now), "since": last}
             payload |= _faded(here.connection, request, last)
-            add_event(here, [AddEvent("critic", payload, who.tenant, request.request_id, who.trace_id)])
+            here.events.add([AddEvent("critic", payload, who.tenant, request.request_id, who.trace_id)])
     return [Told()] * len(requests)
 
 

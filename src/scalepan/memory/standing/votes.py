@@ -4,35 +4,35 @@ Nothing fades by a nightly job: utility and quality are kept with the time they 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scalepan import clock
-from scalepan.check import in_order
 from scalepan.errors import ConflictError, InputError, NotFoundError
-from scalepan.memory.claim import Signal, Who
 from scalepan.memory.claims import among, as_json, reach_sql, utc
 from scalepan.memory.ingest.add import clean_actor, clean_text
 from scalepan.memory.recall.boundary import Reach, reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.receipt import vote_inputs
+from scalepan.memory.requests import UNDO_VOTE, VOTE, UndoVote, Vote, Voted
 from scalepan.memory.standing.standing import BASE, SET, Standing, history, home, last_note, replay
 from scalepan.memory.state import Rules, memory_state
-from scalepan.names import Id
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
-from scalepan.store.operations import insert_rows, reads, writes
+from scalepan.store.ids import new_id
+from scalepan.store.operation import Operation, changes, commits
+from scalepan.store.operations import insert_rows
+from scalepan.store.own import AddEvent
 from scalepan.store.receipts import seal
-from scalepan.store.tables import AddEvent, add_event, new_id
+from scalepan.store.request import Who
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from scalepan.store import Here
 
-Note = Annotated[str, msgspec.Meta(max_length=10_000)]
 FEEDBACK_COLUMNS = {
     "id": "VARCHAR",
     "ts": "TIMESTAMP",
@@ -46,38 +46,6 @@ FEEDBACK_COLUMNS = {
 }
 
 
-class Vote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What somebody found of a claim."""
-
-    claim: Id
-    signal: Annotated[Signal, in_order(Signal)]
-    who: Who = Who()
-    policy: bytes = b""
-    of: Id | None = None
-    """For `duplicate`: the claim that it repeats and is merged into."""
-    context: Id | None = None
-    """The active context that it was recalled in; `scalepan memory calibrate` learns from such votes."""
-    note: Note | None = None
-
-
-class UndoVote(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Take a vote back."""
-
-    vote: Id
-    who: Who = Who()
-    policy: bytes = b""
-
-
-class Voted(msgspec.Struct, frozen=True):
-    """The vote's id, and the claim's numbers now."""
-
-    id: str
-    claim: str
-    utility: float
-    confidence: float
-    merged_into: str | None = None
-
-
 class _Counted(msgspec.Struct, frozen=True):
     """A checked vote, with the policy that says what it does, for the writer."""
 
@@ -87,10 +55,10 @@ class _Counted(msgspec.Struct, frozen=True):
     request_id: str
 
 
-@reads("memory.vote", Vote, Voted)
+@changes(VOTE)
 def vote(here: "Here", request: Vote) -> Voted:
     """Count a vote."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = _votable(request.who, rules)
     if (request.signal == "duplicate") != (request.of is not None):
         raise InputError("'of' names what a duplicate repeats, and goes with that signal only", path="of")
@@ -100,8 +68,8 @@ def vote(here: "Here", request: Vote) -> Voted:
         check_context(here, request.context, request.who, clock.time())
     note = clean_text(request.note, rules.redactor) if request.note else None
     who = msgspec.structs.replace(request.who, actor=clean_actor(request.who, rules.redactor))
-    request = msgspec.structs.replace(request, note=note, who=who, policy=b"")
-    done: Voted = here.write("memory.count_vote", _Counted(request, within, rules.policy.retrieval.feedback, here.id))
+    request = msgspec.structs.replace(request, note=note, who=who, overlay=b"")
+    done: Voted = here.commit(COUNT_VOTE, _Counted(request, within, rules.policy.retrieval.feedback, here.id))
     return done
 
 
@@ -110,16 +78,19 @@ def _votable(who: Who, rules: Rules) -> Reach:
     return reach_to_change(who, "vote", rules.policy.boundary)
 
 
-@reads("memory.undo_vote", UndoVote, Voted)
+@changes(UNDO_VOTE)
 def undo_vote(here: "Here", request: UndoVote) -> Voted:
     """Take a vote back: the claim's numbers become what they would be without it."""
-    rules = memory_state(here).rules(here, request.who, request.policy)
+    rules = memory_state(here).rules(here, request)
     within = _votable(request.who, rules)
-    done: Voted = here.write("memory.count_vote", _Counted(request, within, rules.policy.retrieval.feedback, here.id))
+    done: Voted = here.commit(COUNT_VOTE, _Counted(request, within, rules.policy.retrieval.feedback, here.id))
     return done
 
 
-@writes("memory.count_vote", _Counted, Voted)
+COUNT_VOTE = Operation("memory.count_vote", _Counted, Voted, internal=True)
+
+
+@commits(COUNT_VOTE)
 def count_vote(here: "Here", requests: Sequence[_Counted]) -> list[Voted]:
     """Count votes and undo them, one after the other: two for one claim must see each other."""
     return [
@@ -343,4 +314,4 @@ def _tell(
         "utility": [before.utility, after.utility],
         "confidence": [before.confidence, after.confidence],
     }
-    add_event(here, [AddEvent("critic", {**payload, **numbers}, who.tenant, request_id, who.trace_id)])
+    here.events.add([AddEvent("critic", {**payload, **numbers}, who.tenant, request_id, who.trace_id)])

@@ -26,7 +26,7 @@ from scalepan.serve.http.visit import respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.tokens import Book, listed
 from scalepan.serve.tools import TOOLS
-from scalepan.store.tables import Nothing
+from scalepan.store.own import Nothing
 
 HEALTH_SECONDS, WARM_SECONDS = 5.0, 60.0
 TOKENS_SECONDS = 10.0

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from scalepan.store.duckdb.schema import MIGRATIONS, duckdb, reason
-from scalepan.store.operations import reads
-from scalepan.store.tables import Nothing
+from scalepan.store.operation import Operation, reads
+from scalepan.store.own import Nothing
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,7 +30,10 @@ class _Column(NamedTuple):
     type: str
 
 
-@reads("store.check", Nothing, Checked)
+CHECK = Operation("store.check", Nothing, Checked)
+
+
+@reads(CHECK)
 def check(here: "Here", _: Nothing) -> Checked:
     """Compare the tables with those of a new store, read every value, and look for what is there twice."""
     cursor = here.connection

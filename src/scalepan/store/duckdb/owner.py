@@ -32,7 +32,7 @@ from scalepan.store.duckdb.wire import (
 )
 from scalepan.store.duckdb.writer import Writer
 from scalepan.store.here import Here
-from scalepan.store.operations import Operation, operation
+from scalepan.store.operation import Operation, operation
 from scalepan.store.paths import socket_path
 
 if TYPE_CHECKING:
@@ -78,12 +78,13 @@ class Owner:
         try:
             found = operation(call.operation)
             request = msgspec.msgpack.decode(call.request, type=found.request)
-            if found.writes:
+            handler = found.handler
+            if handler.kind == "commits":
                 response = self.submit(found, request, call.id, repeated=call.repeated).result()
             else:
                 with self._cursor() as cursor:
                     here = Here(cursor, self._state, self, call.id, repeated=call.repeated)
-                    response = found.run(here, request)
+                    response = handler.run(here, request)
             return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
         except GoneError:
             raise
@@ -100,7 +101,7 @@ class Owner:
             return Answer(code="INTERNAL", message=f"{call.operation}: {str(error).partition(chr(10))[0]}")
 
     def submit(
-        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+        self, operation: Operation[Any, Any], request: Any, id_: str, *, repeated: bool = False, waited: bool = True
     ) -> "Future[Any]":
         """Queue a write."""
         return self._writer.submit(operation, request, id_, repeated=repeated, waited=waited)

@@ -65,6 +65,10 @@ MIGRATIONS = (
     -- Whether a token may answer the gate's questions.
     ALTER TABLE tokens ADD COLUMN may_answer BOOLEAN DEFAULT false;
     """,
+    """
+    -- The commit that last changed a claim: what a change was made from, and what a saved index has not seen.
+    ALTER TABLE claims ADD COLUMN generation BIGINT DEFAULT 0;
+    """,
 )
 VERSION = len(MIGRATIONS)
 FORGET_REQUESTS = "DELETE FROM requests WHERE ts < now()::TIMESTAMP - INTERVAL 1 DAY"

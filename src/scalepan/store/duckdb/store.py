@@ -8,7 +8,7 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import msgspec
 
@@ -29,7 +29,8 @@ from scalepan.store.duckdb.generation import RECOVER
 from scalepan.store.duckdb.owner import Owner
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
 from scalepan.store.duckdb.wire import Answer, Call, GoneError, Hello, hello, peer_uid, receive, send
-from scalepan.store.operations import Operation, operation
+from scalepan.store.operation import Operation, Req, Resp
+from scalepan.store.operation import operation as named
 from scalepan.store.paths import find_store, socket_path
 
 PATIENCE_SECONDS = 15.0
@@ -112,7 +113,7 @@ class Store:
     """One DuckDB file. Use it from any thread and any process; `with Store() as store:` closes it.
 
     >>> import tempfile
-    >>> from scalepan.store.tables import AddEvent
+    >>> from scalepan.store.own import AddEvent
     >>> with Store(Path(tempfile.mkdtemp()) / "notes.duckdb") as store:
     ...     _ = store.call("store.add_event", AddEvent(topic="ingest", payload={"n": 1}))
     ...     store.sql("SELECT topic, payload FROM events")
@@ -136,13 +137,21 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def call(self, name: str, request: msgspec.Struct, *, id: str | None = None) -> Any:  # noqa: A002 - what it is
+    @overload
+    def call(self, operation: Operation[Req, Resp], request: Req, *, id: str | None = None) -> Resp: ...
+
+    @overload
+    def call(self, operation: str, request: msgspec.Struct, *, id: str | None = None) -> Any: ...
+
+    def call(self, operation: Operation[Any, Any] | str, request: msgspec.Struct, *, id: str | None = None) -> Any:  # noqa: A002 - what it is
         """Do one operation, here or where the file is. When this returns, a write was applied once and is durable.
 
         `id` is that of the same call made before, as an UnansweredError names it: what was applied then is answered as
         it was, and not applied again.
         """
-        found = operation(name)
+        found = named(operation) if isinstance(operation, str) else operation
+        if found.internal:
+            raise StoreError(f"'{found.name}' is a step of other operations, and cannot be called")
         try:
             packed = msgspec.Raw(msgspec.msgpack.encode(request))
         except UnicodeEncodeError as error:
@@ -151,9 +160,9 @@ class Store:
         except OverflowError:
             raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
         call = next_call() if id is None else CallId(checked_id(id), repeated=True)
-        return self._called(found, Call(name, packed, call.id, repeated=call.repeated))
+        return self._called(found, Call(found.name, packed, call.id, repeated=call.repeated))
 
-    def _called(self, found: Operation, call: Call) -> Any:
+    def _called(self, found: Operation[Any, Any], call: Call) -> Any:
         answer = self._answered(call)
         if answer.code:
             raise _ERRORS.get(answer.code, StoreError)(answer.message)
@@ -161,7 +170,7 @@ class Store:
 
     def sql(self, query: str, limit: int = 1000) -> list[list[Any]]:
         """Rows of a read-only query, at most `limit`."""
-        from scalepan.store.tables import Query
+        from scalepan.store.own import Query
 
         rows: list[list[Any]] = self.call("store.sql", Query(query, limit)).rows
         return rows
@@ -220,13 +229,13 @@ class Store:
                 wait = min(wait * 2, LONGEST_WAIT)
 
     def _unanswered(self, call: Call) -> StoreError:
-        found = operation(call.operation)
+        found = named(call.operation)
         problem = (
             f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; stop it, or wait"
         )
         again = msgspec.structs.replace(call, repeated=True)
         # The store's own reads are only that; an operation of another package may write on the way.
-        if call.repeated and (found.writes or not found.name.startswith("store.")):
+        if call.repeated and (found.handler.kind != "reads" or not found.name.startswith("store.")):
             problem += f"; it may still be applied: repeat it with request id {call.id}, and it is applied once"
         return UnansweredError(problem, call.id, lambda: self._called(found, again))
 

@@ -18,7 +18,8 @@ from scalepan.store.duckdb.opening import make_log
 from scalepan.store.duckdb.schema import FORGET_REQUESTS, duckdb, log_path, reason
 from scalepan.store.duckdb.wire import GoneError
 from scalepan.store.here import Here
-from scalepan.store.operations import Operation, insert_rows, utc_now
+from scalepan.store.operation import Operation
+from scalepan.store.operations import insert_rows, utc_now
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -38,7 +39,7 @@ REQUEST_COLUMNS = {"id": "VARCHAR", "operation": "VARCHAR", "response": "VARCHAR
 class Write(NamedTuple):
     """A write that waits: the response comes when it is on disk."""
 
-    operation: Operation
+    operation: Operation[Any, Any]
     request: Any
     id: str
     repeated: bool
@@ -77,7 +78,7 @@ class Writer:
         self._thread.start()
 
     def submit(
-        self, operation: Operation, request: Any, id_: str, *, repeated: bool = False, waited: bool = True
+        self, operation: Operation[Any, Any], request: Any, id_: str, *, repeated: bool = False, waited: bool = True
     ) -> "Future[Any]":
         """Queue a write; GoneError if it comes too late."""
         write = Write(operation, request, id_, repeated, waited, Future())
@@ -175,7 +176,7 @@ class Writer:
             answers = self._known(batch)
             fresh = list({write.id: write for write in batch if write.id not in answers}.values())
             for run in _runs(fresh):
-                responses = run[0].operation.run(here, [write.request for write in run])
+                responses = run[0].operation.handler.run(here, [write.request for write in run])
                 answers.update((write.id, response) for write, response in zip(run, responses, strict=True))
             _remember(connection, fresh, answers)
             connection.execute(self._count)

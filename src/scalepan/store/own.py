@@ -3,28 +3,18 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import uuid4
 
 import msgspec
 
 from scalepan.errors import StoreError
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
 from scalepan.store.duckdb.select import check_select
-from scalepan.store.operations import insert_rows, reads, utc_now, writes
+from scalepan.store.operation import Operation, commits, reads
 
 if TYPE_CHECKING:
     from scalepan.store.here import Here
 
 TOPICS = ("ingest", "search", "activate", "search_fallback", "critic", "policy", "benchmark", "schema")
-EVENT_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "topic": "VARCHAR",
-    "payload": "JSON",
-    "request_id": "VARCHAR",
-    "trace_id": "VARCHAR",
-}
 
 
 class AddEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,31 +33,13 @@ class EventAdded(msgspec.Struct, frozen=True):
     id: str
 
 
-def new_id(prefix: str) -> str:
-    """A short random id: `evt_9f2c…`."""
-    return f"{prefix}_{uuid4().hex[:20]}"
+ADD_EVENT = Operation("store.add_event", AddEvent, EventAdded)
 
 
-@writes("store.add_event", AddEvent, EventAdded)
+@commits(ADD_EVENT)
 def add_event(here: "Here", requests: Sequence[AddEvent]) -> list[EventAdded]:
-    """Keep events."""
-    now = utc_now()
-    ids = [new_id("evt") for _ in requests]
-    rows = [
-        {
-            "id": id_,
-            "ts": now,
-            "tenant": event.tenant,
-            "topic": event.topic,
-            "payload": msgspec.json.encode(event.payload).decode(),
-            "request_id": event.request_id,
-            # Every event is part of something; what came without a name for that was a call of its own.
-            "trace_id": event.trace_id or uuid4().hex,
-        }
-        for id_, event in zip(ids, requests, strict=True)
-    ]
-    insert_rows(here.connection, "events", EVENT_COLUMNS, rows)
-    return [EventAdded(id_) for id_ in ids]
+    """Write events."""
+    return [EventAdded(id_) for id_ in here.events.add(requests)]
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,7 +58,10 @@ class Rows(msgspec.Struct, frozen=True):
     more: bool
 
 
-@reads("store.sql", Query, Rows)
+SQL = Operation("store.sql", Query, Rows)
+
+
+@reads(SQL)
 def run_sql(here: "Here", request: Query) -> Rows:
     """A SELECT over the store's tables, and nothing else. It sees one state of them, and can change nothing."""
     module, cursor = duckdb(), here.connection
@@ -132,7 +107,10 @@ class Info(msgspec.Struct, frozen=True):
     size: int
 
 
-@reads("store.info", Nothing, Info)
+INFO = Operation("store.info", Nothing, Info)
+
+
+@reads(INFO)
 def info(here: "Here", _: Nothing) -> Info:
     """Versions, rows by table, and bytes."""
     cursor = here.connection

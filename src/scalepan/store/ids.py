@@ -1,0 +1,8 @@
+"""Ids that the store makes."""
+
+from uuid import uuid4
+
+
+def new_id(prefix: str) -> str:
+    """A short random id: `evt_9f2c…`."""
+    return f"{prefix}_{uuid4().hex[:20]}"
