@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from scalepan.memory.claims import among, as_json, reach_sql
-from scalepan.memory.recall.boundary import Reach
+from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.duckdb.values import among, as_json
+from scalepan.store.reach import Reach
 from scalepan.text import normal_form, terms
 
 if TYPE_CHECKING:

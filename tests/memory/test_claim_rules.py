@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from scalepan.errors import BoundaryError, NotFoundError
 from scalepan.memory import Memory
 from scalepan.memory.claim import Claim, Entity, Provenance, written
-from scalepan.memory.claims import reach_sql
-from scalepan.memory.recall.boundary import Reach, reach
+from scalepan.memory.recall.boundary import reach
 from scalepan.memory.recall.candidates.columns import Entry, Shelf
 from scalepan.policy.boundary import CLASSES, SCOPES, Boundary
 from scalepan.policy.invariants import InvariantError, holds
+from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from tests.memory.conftest import DAY, START, Clock, Open
 from tests.memory.spec import stamp

@@ -9,8 +9,8 @@ import pytest
 
 from scalepan.errors import MissingExtraError, PolicyError, TookTooLongError
 from scalepan.memory import Memory
-from scalepan.memory.claims import utc
 from scalepan.memory.ingest.change import Done
+from scalepan.store.duckdb.values import utc
 from scalepan.store.here import Here
 from scalepan.store.operation import Operation, commits
 from scalepan.store.operations import insert_rows

@@ -8,10 +8,9 @@ import msgspec
 from scalepan import clock
 from scalepan.errors import NotFoundError
 from scalepan.memory.claim import Claim
-from scalepan.memory.claims import claim_at, reach_sql, select_claims, utc
+from scalepan.memory.claims import claim_at, select_claims
 from scalepan.memory.ingest.add import clean_text, redacted_claim
-from scalepan.memory.recall.boundary import Reach, check_whole, reach, reach_to_change
-from scalepan.memory.recall.claim_rules import rules_sql
+from scalepan.memory.recall.boundary import check_whole, reach, reach_to_change
 from scalepan.memory.recall.search import outgoing
 from scalepan.memory.requests import (
     EXPORT,
@@ -30,10 +29,13 @@ from scalepan.memory.requests import (
     Stats,
 )
 from scalepan.memory.state import MODEL_KEY, memory_state
+from scalepan.store.duckdb.reach import reach_sql, rules_sql
+from scalepan.store.duckdb.values import utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits, reads
 from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -1,18 +1,17 @@
 """Claims in the table: how they are written, found by id, and read back."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from scalepan.errors import NotFoundError
 from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, Provenance, faded, written
-from scalepan.memory.recall.boundary import Reach
-from scalepan.memory.recall.claim_rules import rules_sql
-from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
 from scalepan.redact import Redactor
+from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.duckdb.values import among, as_json
+from scalepan.store.reach import Reach
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -50,21 +49,6 @@ _SELECT = """
 def indexed_text(text: str, boundary_class: str, redactor: Redactor) -> str:
     """What search sees of a claim. Personal data may be kept in the text, but is found by nobody."""
     return redactor.redact(text).text if boundary_class == "pii" else text
-
-
-def utc(seconds: float) -> datetime:
-    """As the store keeps times."""
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-
-
-def among(column: str) -> str:
-    """The condition that a column is one of many texts, which are bound as one value: see `as_json`."""
-    return f"{column} IN (SELECT unnest(from_json_strict(?, '[\"VARCHAR\"]')))"
-
-
-def as_json(values: Sequence[str]) -> str:
-    """Texts as one bound value: DuckDB takes 0.2 ms for each."""
-    return msgspec.json.encode(list(values)).decode()
 
 
 def read_claims(cursor: "DuckDBPyConnection", ids: Sequence[str], now: float, policy: Feedback) -> dict[str, Claim]:
@@ -119,36 +103,3 @@ def claim_at(cursor: "DuckDBPyConnection", id_: str, reach: Reach, now: float, p
     if not found:
         raise NotFoundError(f"no claim '{id_}' here")
     return found[0]
-
-
-def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
-    """The reach as a condition, and the values that it binds. Merged claims only if asked for.
-
-    One that was merged into a claim of a class that is shut is out of reach too: it would tell of the other.
-    """
-    here = "project IS NOT DISTINCT FROM ?"
-    scopes: list[str] = []
-    values: list[Any] = [reach.tenant, *reach.classes]
-    if "session" in reach.scopes and reach.session is not None:
-        scopes.append(f"scope = 'session' AND {here} AND session = ?")
-        values += [reach.project, reach.session]
-    if "project" in reach.scopes:
-        scopes.append(f"scope = 'project' AND {here}")
-        values.append(reach.project)
-    if "principle" in reach.scopes:
-        scopes.append(f"scope = 'principle' AND ({here} OR project IS NULL)")
-        values.append(reach.project)
-    classes = ", ".join("?" * len(reach.classes))
-    conditions = [
-        "tenant = ?",
-        f"boundary_class IN ({classes})" if classes else "false",
-        f"({' OR '.join(scopes)})" if scopes else "false",
-    ]
-    if not merged:
-        conditions.append("merged_into IS NULL")
-    elif len(reach.classes) < len(CLASSES):
-        into = f"SELECT m.id FROM claims m WHERE m.boundary_class IN ({classes})" if classes else "NULL"
-        conditions.append(f"(merged_into IS NULL OR merged_into IN ({into}))")
-        values += reach.classes
-    rules, bound = rules_sql(reach.rules, reach.moment)
-    return " AND ".join([*conditions, *rules]), [*values, *bound]

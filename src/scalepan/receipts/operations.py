@@ -11,14 +11,15 @@ from scalepan.errors import NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.memory import receipt as of_recall
 from scalepan.memory.claim import Name
-from scalepan.memory.claims import reach_sql, utc
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.state import memory_state
 from scalepan.policy.load import leaves
 from scalepan.receipts import votes
 from scalepan.receipts.compare import UNFIT, Difference, Number, Status, attempt, differs, why
 from scalepan.receipts.rows import Row, Seen, kept, number_of
+from scalepan.store.duckdb.reach import reach_sql
 from scalepan.store.duckdb.schema import duckdb
+from scalepan.store.duckdb.values import utc
 from scalepan.store.operation import Operation, commits, reads
 from scalepan.store.receipts import Receipt, read_object, write_receipts
 from scalepan.store.request import Request

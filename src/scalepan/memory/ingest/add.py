@@ -9,16 +9,8 @@ import numpy as np
 
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
-from scalepan.memory.arrow import vector_table
 from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, moment, written, zoned
-from scalepan.memory.claims import (
-    CLAIM_COLUMNS,
-    SECRET_TEXT,
-    among,
-    as_json,
-    indexed_text,
-    utc,
-)
+from scalepan.memory.claims import CLAIM_COLUMNS, SECRET_TEXT, indexed_text
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import refresh
@@ -28,6 +20,8 @@ from scalepan.memory.state import MODEL_KEY, Rules, check_no_secret, memory_stat
 from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
 from scalepan.redact import Redactor
+from scalepan.store.duckdb.arrow import vector_table
+from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.operations import insert_rows

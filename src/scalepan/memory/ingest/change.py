@@ -8,7 +8,7 @@ import msgspec
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError
 from scalepan.memory.claim import Entity
-from scalepan.memory.claims import claim_at, indexed_text, reach_sql, utc
+from scalepan.memory.claims import claim_at, indexed_text
 from scalepan.memory.ingest.add import (
     clean,
     redacted_claim,
@@ -17,13 +17,16 @@ from scalepan.memory.ingest.add import (
     replace_entities,
     write_vectors,
 )
-from scalepan.memory.recall.boundary import Reach, check_class, opened, reach_to_change
+from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, memory_state
+from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.duckdb.values import utc
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from scalepan.text import content_hash, normal_form
 

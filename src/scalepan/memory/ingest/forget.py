@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan.errors import NotFoundError
-from scalepan.memory.claims import among, as_json, reach_sql
-from scalepan.memory.recall.boundary import Reach, reach_to_change
+from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.candidates.side import Sides
 from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import FORGET, Forget, Forgotten
 from scalepan.memory.state import memory_state
+from scalepan.store.duckdb.reach import reach_sql
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
+from scalepan.store.duckdb.values import among, as_json
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.memory.claims import among, as_json
 from scalepan.memory.ingest.forget import FORGOTTEN
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.index import refresh
@@ -17,6 +16,7 @@ from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import ORPHANS, SWEEP, Orphans, Sweep
 from scalepan.memory.state import memory_state
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
+from scalepan.store.duckdb.values import among, as_json
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent, Nothing
 from scalepan.store.request import Who

@@ -10,7 +10,7 @@ import numpy as np
 from scalepan import clock
 from scalepan.errors import InputError
 from scalepan.memory.claim import Claim, Entity
-from scalepan.memory.claims import among, as_json, indexed_text, read_claims, select_claims
+from scalepan.memory.claims import indexed_text, read_claims, select_claims
 from scalepan.memory.ingest.add import (
     clean,
     redacted_entity,
@@ -26,6 +26,7 @@ from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
 from scalepan.memory.state import MODEL_KEY, Rules, memory_state
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
+from scalepan.store.duckdb.values import among, as_json
 from scalepan.store.duckdb.wire import GoneError
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent

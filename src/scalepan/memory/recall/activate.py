@@ -7,7 +7,6 @@ import msgspec
 
 from scalepan import clock
 from scalepan.memory.claim import written
-from scalepan.memory.claims import utc
 from scalepan.memory.ingest.add import clean_actor
 from scalepan.memory.ingest.forget import there_of, without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
@@ -16,6 +15,7 @@ from scalepan.memory.recall.search import recall
 from scalepan.memory.receipt import inputs_of
 from scalepan.memory.requests import ACTIVATE, SEARCH, Ask
 from scalepan.memory.state import Rules, memory_state
+from scalepan.store.duckdb.values import utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits, reads
 from scalepan.store.operations import insert_rows

@@ -1,31 +1,15 @@
 """What may this request read? Decided before any claim is looked at, and closed wherever there is doubt."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from scalepan import clock
 from scalepan.errors import BoundaryError
 from scalepan.policy.boundary import CLASSES, FACTS, Boundary, BoundaryClass, Effect
 from scalepan.policy.claim_rules import WORDS, Tree, bind, mentions_age
 from scalepan.policy.invariants import holds, parse
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
-
-
-class Reach(NamedTuple):
-    """The part of memory that a request may read. Equal reaches read the same."""
-
-    tenant: str
-    project: str | None
-    session: str | None
-    scopes: tuple[str, ...]
-    classes: tuple[str, ...]
-    """Those open to the request, from mild to strict."""
-    redacted: frozenset[str]
-    """Those of them whose personal data is cut on the way out."""
-    rules: tuple[Tree, ...] = ()
-    """What the invariants ask of each claim, the facts of the request filled in: all must be true of it."""
-    moment: float | None = None
-    """Now, in seconds since 1970, where a rule asks for a claim's age; then only equal moments read the same."""
 
 
 def reach(

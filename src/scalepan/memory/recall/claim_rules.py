@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scalepan.memory.claim import SECONDS_A_DAY
 from scalepan.policy.claim_rules import AGE, Tree
 from scalepan.policy.invariants import COMPARE
 
@@ -100,64 +99,3 @@ def _ages_fit(tree: Tree, rows: Rows, moment: float | None) -> "Mask":
             return np.isin(ages, values)
         case _:
             return np.zeros(len(rows), dtype=bool)
-
-
-_AGE = f"greatest(? - epoch(coalesce(updated_at, created_at)), 0) / {SECONDS_A_DAY}"
-_ABOUT = (
-    "id IN (SELECT l.claim_id FROM claim_entities l JOIN entities e ON e.id = l.entity_id WHERE e.name = ?::VARCHAR)"
-)
-_SQL_SIGNS = {"==": "=", "!=": "<>", ">": ">", ">=": ">=", "<": "<", "<=": "<="}
-
-
-def rules_sql(rules: Sequence[Tree], moment: float | None) -> tuple[list[str], list[Any]]:
-    """The same as conditions on the table of claims, and the values that they bind."""
-    conditions, values = [], []
-    for tree in rules:
-        sql, bound = _sql(tree, moment)
-        conditions.append(f"coalesce({sql}, false)")
-        values += bound
-    return conditions, values
-
-
-def _sql(tree: Tree, moment: float | None) -> tuple[str, list[Any]]:
-    """A tree as an expression that is true, false, or NULL where it cannot be said."""
-    match tree:
-        case ("is", value):
-            return ("true" if value else "false"), []
-        case ("not", one):
-            sql, values = _sql(one, moment)
-            return f"(NOT {sql})", values
-        case ("any" | "all" as join, trees):
-            return _sql_joined(join, [_sql(one, moment) for one in trees])
-        case ("about", name):
-            return _ABOUT, [name]
-        case (_, attribute, *_) if attribute == AGE:
-            return _sql_leaf(tree, _AGE, [moment], "DOUBLE") if moment is not None else ("false", [])
-        case ("compare" | "among" | "part of" | "contains", "kind" | "boundary_class" | "scope" as attribute, *_):
-            return _sql_leaf(tree, attribute, [], "VARCHAR")
-        case _:
-            return "NULL::BOOLEAN", []
-
-
-def _sql_leaf(tree: Tree, column: str, first: list[Any], type_: str) -> tuple[str, list[Any]]:
-    match tree:
-        case ("compare", _, sign, value):
-            return f"({column} {_SQL_SIGNS[sign]} ?::{type_})", [*first, value]
-        case ("among", _, members):
-            return f"({column} IN ({', '.join([f'?::{type_}'] * len(members))}))", [*first, *members]
-        case ("part of", _, text):
-            return f"contains(?::VARCHAR, {column})", [text]
-        case ("contains", _, text):
-            return f"contains({column}, ?::VARCHAR)", [text]
-        case _:
-            return "NULL::BOOLEAN", []
-
-
-def _sql_joined(join: str, asked: Sequence[tuple[str, list[Any]]]) -> tuple[str, list[Any]]:
-    """SQL's own OR makes `NULL OR true` true; here what cannot be said on the left is not made up for on the right."""
-    sql, values = asked[-1]
-    for left, bound in reversed(asked[:-1]):
-        decided, open_ = ("TRUE", "FALSE") if join == "any" else ("FALSE", "TRUE")
-        sql = f"(CASE {left} WHEN {decided} THEN {decided} WHEN {open_} THEN {sql} END)"
-        values = [*bound, *values]
-    return sql, values

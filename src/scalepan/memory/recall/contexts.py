@@ -12,8 +12,8 @@ import msgspec
 
 from scalepan.errors import NotFoundError, shorten
 from scalepan.memory.claim import written
-from scalepan.memory.claims import utc
 from scalepan.memory.state import memory_state
+from scalepan.store.duckdb.values import utc
 from scalepan.store.operation import Operation, commits
 from scalepan.store.request import Who
 

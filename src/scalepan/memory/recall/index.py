@@ -8,11 +8,12 @@ import msgspec
 import numpy as np
 
 from scalepan.memory.claim import Claim, Entity, Provenance, written
-from scalepan.memory.claims import among, as_json, indexed_text
+from scalepan.memory.claims import indexed_text
 from scalepan.memory.recall.candidates.columns import Entry, Shelf
 from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.memory.recall.candidates.words import Words
 from scalepan.redact import Redactor
+from scalepan.store.duckdb.values import among, as_json
 from scalepan.text import Morphology, terms
 
 if TYPE_CHECKING:

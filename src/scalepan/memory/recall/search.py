@@ -14,7 +14,7 @@ from scalepan.memory.ingest.add import clean_text, redacted_claim
 from scalepan.memory.ingest.rescan import backfill_aside
 from scalepan.memory.rank import Parameters, parameters
 from scalepan.memory.recall.answers import Recall, Recalled, Rejected
-from scalepan.memory.recall.boundary import Reach, opened, reach
+from scalepan.memory.recall.boundary import opened, reach
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from scalepan.memory.recall.candidates.sought import Hit, Sought
 from scalepan.memory.recall.candidates.words import shared
@@ -41,6 +41,7 @@ from scalepan.memory.state import Rules, memory_state
 from scalepan.policy.retrieval import Curve, Retrieval
 from scalepan.stats.products import product
 from scalepan.store.own import ADD_EVENT, AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from scalepan.text import normal_form, terms, token_count
 

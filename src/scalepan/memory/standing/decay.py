@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan.memory.claim import moment, written
-from scalepan.memory.claims import utc
 from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Feedback
+from scalepan.store.duckdb.values import utc
 from scalepan.store.operation import Operation, commits
 from scalepan.store.own import AddEvent
 from scalepan.store.request import Who

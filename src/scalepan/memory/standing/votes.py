@@ -10,9 +10,8 @@ import msgspec
 
 from scalepan import clock
 from scalepan.errors import ConflictError, InputError, NotFoundError
-from scalepan.memory.claims import among, as_json, reach_sql, utc
 from scalepan.memory.ingest.add import clean_actor, clean_text
-from scalepan.memory.recall.boundary import Reach, reach_to_change
+from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.receipt import vote_inputs
@@ -21,10 +20,13 @@ from scalepan.memory.standing.standing import BASE, SET, Standing, history, home
 from scalepan.memory.state import Rules, memory_state
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
+from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.receipts import seal
 from scalepan.store.request import Who
 

@@ -44,7 +44,7 @@ def check(here: "Here", _: Nothing) -> Checked:
     for table in sorted({column.table for column in found}):
         try:
             # Blocks carry checksums, which DuckDB compares when it reads one; a hash needs every value.
-            read = cursor.execute(f"SELECT count(*), bit_xor(hash(t)) FROM {_quoted(table)} t").fetchone()  # noqa: S608
+            read = cursor.execute(f"SELECT count(*), bit_xor(hash(t)) FROM {_quoted(table)} t").fetchone()
             rows += read[0] if read else 0
             problems += _twice(cursor, table)
         except duckdb().FatalException:
@@ -66,7 +66,7 @@ def _twice(cursor: "DuckDBPyConnection", table: str) -> list[str]:
         return []
     key = UNIQUE[table]
     found = cursor.execute(
-        f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1 ORDER BY 1 LIMIT 3"  # noqa: S608 - names are ours
+        f"SELECT {key} FROM {table} GROUP BY {key} HAVING count(*) > 1 ORDER BY 1 LIMIT 3"
     ).fetchall()
     return [f"{table}: {key} '{value}' is there more than once" for (value,) in found]
 

@@ -77,7 +77,7 @@ def begin(connection: "DuckDBPyConnection") -> Generation:
     id_ = uuid4().hex
     connection.execute("BEGIN")
     for key, value in ((STORE, id_), (GENERATION, f"{id_} 0"), (EPOCH, "0")):
-        connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")  # noqa: S608 - values of ours
+        connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
     connection.execute("COMMIT")
     return Generation(id_, 0)
 
@@ -85,7 +85,7 @@ def begin(connection: "DuckDBPyConnection") -> Generation:
 def inside(connection: "DuckDBPyConnection") -> Generation | None:
     """What the file and its log say; None for a file from before there were generations."""
     keys = (STORE, GENERATION, EPOCH)
-    found = dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN {keys}").fetchall())  # noqa: S608
+    found = dict(connection.execute(f"SELECT key, value FROM meta WHERE key IN {keys}").fetchall())
     if len(found) < len(keys):
         return None
     id_, _, number = found[GENERATION].partition(" ")
@@ -161,7 +161,7 @@ class Note:
 def next_statement(store: str) -> Any:
     """What each transaction does: count itself. Parsed once."""
     (statement,) = duckdb().extract_statements(
-        f"UPDATE meta SET value = '{store} ' || (split_part(value, ' ', 2)::BIGINT + 1) WHERE key = '{GENERATION}'"  # noqa: S608
+        f"UPDATE meta SET value = '{store} ' || (split_part(value, ' ', 2)::BIGINT + 1) WHERE key = '{GENERATION}'"
     )
     return statement
 
@@ -169,7 +169,7 @@ def next_statement(store: str) -> Any:
 def checkpoint(connection: "DuckDBPyConnection", note: Note) -> None:
     """Move the log into the file, under a new epoch. If that fails, the note stays at the old one, which is no loss."""
     epoch = note.at.epoch + 1
-    connection.execute(f"UPDATE meta SET value = '{epoch}' WHERE key = '{EPOCH}'")  # noqa: S608 - a number
+    connection.execute(f"UPDATE meta SET value = '{epoch}' WHERE key = '{EPOCH}'")
     connection.execute("CHECKPOINT")
     note.moved(epoch)
 

@@ -21,7 +21,7 @@ ROOM = 2
 
 def ask_for_rewrite(connection: "DuckDBPyConnection") -> None:
     """In a write: have the file written anew when its owner closes it. The wish is kept with the write."""
-    connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{KEY}', 'true')")  # noqa: S608 - a constant
+    connection.execute(f"INSERT OR REPLACE INTO meta VALUES ('{KEY}', 'true')")
 
 
 def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -> bool:
@@ -33,7 +33,7 @@ def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -
     # In the folder that only its owner can enter: DuckDB makes files under the umask.
     fresh = work_folder(path) / path.name
     with suppress(duckdb().Error, OSError):
-        asked = connection.execute(f"SELECT 1 FROM meta WHERE key = '{KEY}'").fetchone()  # noqa: S608 - a constant
+        asked = connection.execute(f"SELECT 1 FROM meta WHERE key = '{KEY}'").fetchone()
         if asked and shutil.disk_usage(path.parent).free >= ROOM * path.stat().st_size:
             _rewrite(connection, path, fresh, note)
     with suppress(OSError):
@@ -54,8 +54,8 @@ def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: No
         tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
         connection.execute("DELETE FROM fresh.meta")
         for (table,) in connection.execute(tables, [old]).fetchall():
-            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')  # noqa: S608
-        connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")  # noqa: S608 - a constant
+            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')
+        connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")
     finally:
         connection.execute("DETACH fresh")
     close_to_others(fresh)

@@ -8,11 +8,11 @@ import numpy as np
 from msgspec.structs import replace
 
 from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, faded
-from scalepan.memory.recall.boundary import Reach
 from scalepan.memory.recall.claim_rules import allowed as rules_allow
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
 from scalepan.policy.retrieval import Feedback
+from scalepan.store.reach import Reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

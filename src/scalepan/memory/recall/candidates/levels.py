@@ -6,8 +6,8 @@ to the next.
 
 from math import ceil
 
-from scalepan.memory.claims import reach_sql
 from scalepan.memory.recall.candidates.sought import Hit, Sought, ranked
+from scalepan.store.duckdb.reach import reach_sql
 
 _NEWEST_FIRST = "coalesce(updated_at, created_at) DESC, rowid"
 

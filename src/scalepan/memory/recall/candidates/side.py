@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 
 from scalepan.errors import MissingExtraError
-from scalepan.memory.arrow import vector_table
 from scalepan.memory.recall.candidates.sought import Hit, Sought, ranked
+from scalepan.store.duckdb.arrow import vector_table
 from scalepan.store.duckdb.schema import duckdb
 
 if TYPE_CHECKING:

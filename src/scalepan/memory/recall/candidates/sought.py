@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalepan.memory.recall.boundary import Reach
 from scalepan.memory.recall.deadline import Deadline
 from scalepan.memory.recall.index import Index
 from scalepan.policy.retrieval import Retrieval
+from scalepan.store.reach import Reach
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,0 +1,21 @@
+"""Values on their way into a statement. DuckDB takes 0.2 ms for each value that is bound, so many go as one."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+
+def utc(seconds: float) -> datetime:
+    """As the store keeps times."""
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+
+def among(column: str) -> str:
+    """The condition that a column is one of many texts, which are bound as one value: see `as_json`."""
+    return f"{column} IN (SELECT unnest(from_json_strict(?, '[\"VARCHAR\"]')))"
+
+
+def as_json(values: Sequence[str]) -> str:
+    """Texts as one bound value: DuckDB takes 0.2 ms for each."""
+    return msgspec.json.encode(list(values)).decode()
