@@ -17,6 +17,7 @@ from typing import Any
 
 import scalepan
 from scalepan.samples import TRACES
+from scalepan.trace.readers.jsonl import Row
 
 HOME = str(Path(scalepan.__file__).parent)
 
@@ -85,11 +86,9 @@ def acts() -> dict[str, Callable[[], object]]:
         return lambda: run(service, checked(found, arguments), Caller(request_id="r", trace_id="t"))
 
     def value() -> object:
-        return [
-            valuer.evaluate_value(row.trace)
-            for row in scalepan.read_jsonl(BytesIO(line), "line")
-            if hasattr(row, "trace")
-        ]
+        (row,) = scalepan.read_jsonl(BytesIO(line), "line")
+        assert isinstance(row, Row)
+        return valuer.evaluate_value(row.trace)
 
     return {
         "trace line": value,
