@@ -46,7 +46,7 @@ FIRST_USES = {
     ),
     "claim": ("from scalepan.memory.memory import new_claim", "new_claim({'text': 'x', 'entities': ['y']}, 0)"),
     "operations": (
-        "import msgspec\nimport scalepan.memory.operations\nfrom scalepan.store.operations import operation",
+        "import msgspec\nimport scalepan.memory.operations\nfrom scalepan.store.operation import operation",
         "operation('memory.search').request and msgspec.msgpack.decode(b'\\x80', "
         "type=operation('memory.stats').request)",
     ),

@@ -165,7 +165,8 @@ def test_a_read_only_disk_is_one_clear_line(disk: Path, there: bool) -> None:
 
 OTHER_VERSION = """
 import sys
-from scalepan.store import Store, owner, schema
+from scalepan.store import Store
+from scalepan.store.duckdb import owner, schema
 schema.MIGRATIONS += ("CREATE TABLE further (id TEXT)",)
 schema.VERSION = owner.VERSION = len(schema.MIGRATIONS)
 Store(sys.argv[1]).sql("SELECT 1")

@@ -31,9 +31,10 @@ import os, sys
 from pathlib import Path
 os.umask(int(sys.argv[2], 8))
 from scalepan.cache import Cache
-from scalepan.memory import Memory, saved
+from scalepan.memory import Memory
+from scalepan.memory.recall import saved
 from scalepan.evals.runfile import RunFile
-from scalepan.store import schema, store as stores
+from scalepan.store.duckdb import schema, store as stores
 saved.WORTH_SAVING = 1
 folder = Path(sys.argv[1])
 with Memory(folder / "made" / "notes.duckdb") as memory:
@@ -44,7 +45,7 @@ with Memory(folder / "made" / "notes.duckdb") as memory:
 schema.MIGRATIONS += ("CREATE TABLE further (id TEXT)",)
 schema.VERSION = len(schema.MIGRATIONS)
 stores.VERSION = schema.VERSION
-from scalepan.store import owner
+from scalepan.store.duckdb import owner
 owner.VERSION = schema.VERSION
 memory = Memory(folder / "made" / "notes.duckdb")  # upgraded, after a backup
 memory.add("and frogs")
