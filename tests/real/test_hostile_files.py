@@ -110,7 +110,9 @@ def outcomes(args: list[object], folder: Path) -> dict[str, str]:
     for name, content in FILES.items():
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir(exist_ok=True)
-    names = [*FILES, "folder", "missing", "/dev/null"]
+    if not (folder / "loop").is_symlink():
+        (folder / "loop").symlink_to("loop")
+    names = [*FILES, "folder", "missing", "loop", "/dev/null", "/dev/zero"]
     env = {
         "SCALEPAN_STORE": str(folder / "store" / "notes.duckdb"),
         "SCALEPAN_EMBED__MODEL": "none",

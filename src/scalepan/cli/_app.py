@@ -121,6 +121,9 @@ def _run() -> None:
         # The reader (head, less) has seen enough. Python would complain about stdout once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except MemoryError:
+        complain("there is not enough memory for this input")
+        sys.exit(BAD_INPUT)
     except OSError as error:
         complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
         sys.exit(BAD_INPUT)

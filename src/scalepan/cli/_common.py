@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from scalepan.errors import InputError, printable
+from scalepan.files import open_source
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -72,7 +73,7 @@ def open_input(name: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        file = open(name, "rb")  # noqa: SIM115 - closed below
+        file = open_source(name)
     except IsADirectoryError:
         raise InputError("is a folder; give it as FOLDER/*.jsonl", file=name) from None
     except OSError as error:
