@@ -17,10 +17,15 @@ WAIT_SECONDS = 5.0
 """How long an exit waits at most for what is under way, and cannot be stopped."""
 
 
+class EndingError(ScalepanError):
+    """The process is ending: nothing new is begun outside of its main thread."""
+
+
 class _Native:
     """Every call under way that must be over before the interpreter ends, and how to stop it if it can be stopped."""
 
     def __init__(self) -> None:
+        self.last: list[Callable[[], object]] = []
         self.begin()
 
     def begin(self) -> None:
@@ -34,7 +39,7 @@ class _Native:
         with self.changed:
             # The main thread ends itself, so it can be trusted to be done; nobody else may begin now.
             if self.ending and threading.current_thread() is not threading.main_thread():
-                raise ScalepanError("the process is ending")
+                raise EndingError("the process is ending")
             self.calls[call] = stop
         return call
 
@@ -45,7 +50,7 @@ class _Native:
                 self.changed.notify_all()
 
     def end(self) -> None:
-        """Refuse new calls, stop those that can be stopped, and wait for the others."""
+        """Refuse new calls, stop those that can be stopped, wait for the others, and then do what comes last."""
         deadline = monotonic() + WAIT_SECONDS
         with self.changed:
             self.ending = True
@@ -55,6 +60,9 @@ class _Native:
                         stop()
             while self.calls and (left := deadline - monotonic()) > 0:
                 self.changed.wait(left)
+        for work in self.last:
+            with suppress(Exception):
+                work()
 
 
 _native = _Native()
@@ -71,3 +79,8 @@ def before_exit(stop: Callable[[], object] | None = None) -> Iterator[None]:
         yield
     finally:
         _native.leave(call)
+
+
+def last_of_all(work: Callable[[], object]) -> None:
+    """At exit, call this when nobody is inside such a block any more, or after those five seconds."""
+    _native.last.append(work)

@@ -1,5 +1,6 @@
-"""Files and folders that only their owner can read, whatever the umask says."""
+"""Files and folders that only their owner can read, whatever the umask says; and files of others, read with care."""
 
+import errno
 import os
 import stat
 import tempfile
@@ -72,6 +73,25 @@ def close_to_others(path: Path) -> None:
         _close_to_others(path, path.lstat())
     except FileNotFoundError:
         return
+
+
+def open_source(path: str | os.PathLike[str], *, again: bool = False) -> BinaryIO:
+    """A file of the user's to read. A device that never ends, such as /dev/zero, is an OSError.
+
+    So is a pipe that is to be read `again`: the second time there is nothing in it, or nobody at its other end.
+    """
+    kind = os.stat(path).st_mode
+    if again and stat.S_ISFIFO(kind):
+        raise OSError(errno.ESPIPE, "it is a pipe, and must be read more than once; give a file", os.fspath(path))
+    file = open(path, "rb")  # noqa: SIM115 - the caller's
+    if stat.S_ISBLK(kind) or (stat.S_ISCHR(kind) and not file.isatty() and not _is_null(file)):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a device; give a file", os.fspath(path))
+    return file
+
+
+def _is_null(file: BinaryIO) -> bool:
+    return os.fstat(file.fileno()).st_rdev == os.stat(os.devnull).st_rdev
 
 
 def is_ours(found: os.stat_result) -> bool:

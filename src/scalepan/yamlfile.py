@@ -2,6 +2,7 @@
 
 import re
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,19 @@ except ImportError:
     from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
 
 from scalepan.errors import InputError
+from scalepan.files import open_source
+
+
+def read_text(path: Path, *, again: bool = False) -> str:
+    """The text of a file, without a byte order mark; `again`, if it was read before, which a pipe cannot be."""
+    with TextIOWrapper(open_source(path, again=again), encoding="utf-8-sig") as file:
+        return file.read()
 
 
 def read_yaml(path: Path) -> Any:
     """The content of a file; InputError names the file and, where YAML knows it, the line."""
     try:
-        return parse_yaml(path.read_text(encoding="utf-8-sig"))
+        return parse_yaml(read_text(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
     except UnicodeDecodeError:
@@ -151,7 +159,10 @@ class Lines:
 
     @cached_property
     def _root(self) -> Any:
-        return yaml.compose(self._path.read_text(encoding="utf-8-sig"), Loader=_SafeLoader)
+        try:
+            return yaml.compose(read_text(self._path, again=True), Loader=_SafeLoader)
+        except OSError:  # it came through a pipe: no line is known
+            return None
 
     def of(self, item: int, keys: str) -> int | None:
         """The line of a path such as `expected.operations[0].pageId` in an item of the file's list, as far as it is."""

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalepan.errors import ConflictError
+from scalepan.errors import ConflictError, StoreError
 from scalepan.memory import Memory
+from scalepan.repeat import same_request
 
 
 class Letters:
@@ -64,3 +65,39 @@ def test_another_encoder_is_refused_until_everything_is_embedded_anew(
         assert memory.backfill(anew=True) == 1
         assert memory.search("claim").vector_level == "index"
         assert memory.store.sql("SELECT model, len(embedding) FROM claim_vectors") == [["letters@6", 6]]
+
+
+def test_embedding_anew_that_was_cut_short_is_repeated_under_its_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner died between dropping the old vectors and keeping the new ones."""
+    use(monkeypatch, Letters(4))
+    path = tmp_path / "notes.duckdb"
+    with Memory(path) as memory:
+        memory.add("claim")
+    later = Letters(6)
+    use(monkeypatch, later)
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise MemoryError("killed here")
+
+    with Memory(path) as memory:
+        with monkeypatch.context() as patch, same_request("request-1"):
+            patch.setattr(later, "encode", fails)
+            with pytest.raises(StoreError, match="killed here"):
+                memory.backfill(anew=True)
+        assert memory.store.sql("SELECT count(*) FROM claim_vectors") == [[0]]
+        with same_request("request-1"):
+            assert memory.backfill(anew=True) == 1
+        assert memory.store.sql("SELECT model, len(embedding) FROM claim_vectors") == [["letters@6", 6]]
+
+
+def test_embedding_anew_drops_no_vectors_of_the_model_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(monkeypatch, Letters(4))
+    with Memory(tmp_path / "notes.duckdb") as memory:
+        assert memory.backfill(anew=True) == 0  # none at all yet
+        memory.add("claim")
+        assert memory.backfill(anew=True) == 0
+        assert memory.store.sql("SELECT model FROM claim_vectors") == [["letters@4"]]

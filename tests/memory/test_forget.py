@@ -11,7 +11,9 @@ from scalepan.errors import NotFoundError
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
+from scalepan.repeat import same_request
 from scalepan.store.duckdb.schema import backup_path
+from tests.memory.conftest import StandIn
 
 WORDLESS = Policy(embed=Embed(model="none"))
 TEXT = "Zanzibar warehouse opens at dawn"
@@ -100,3 +102,50 @@ def test_its_vector_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         memory.forget(gone.id)
         assert memory.store.sql("SELECT claim_id FROM claim_vectors") == [[stays.id]]
         assert [one.id for one in memory.search("claim")] == [stays.id]
+
+
+def test_a_call_that_is_repeated_does_not_bring_back_what_was_forgotten_since(tmp_path: Path) -> None:
+    """Its answer stays, without the id; what the same call added beside it keeps its own."""
+    with Memory(tmp_path / "notes.duckdb", policy=WORDLESS) as memory:
+        with same_request("request-1"):
+            gone, other = memory.add_many([TEXT, "apple pie"])
+        with same_request("request-2"):
+            vote = memory.vote(gone.id, "helpful")
+        memory.forget(gone.id)
+        with same_request("request-1"):
+            again = memory.add_many([TEXT, "apple pie"])
+        assert [added.id for added in again] == ["forgotten", other.id]
+        assert [claim.text for claim in memory.list()] == ["apple pie"]
+        with same_request("request-2"):
+            assert memory.vote(gone.id, "helpful").id == vote.id
+        assert memory.store.sql("SELECT count(*) FROM feedbacks") == [[0]]
+
+
+def test_a_sweep_of_what_was_left_does_not_bring_it_back_either(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path, policy=WORDLESS) as memory, same_request("request-1"):
+        claim = memory.add(TEXT)
+    with duckdb.connect(str(path)) as connection:  # as a fault of an older version could leave it
+        connection.execute("DELETE FROM claims")
+    with Memory(path, policy=WORDLESS) as memory:
+        assert memory.sweep()["requests"] == 1
+        with same_request("request-1"):
+            assert memory.add(TEXT) == "forgotten"
+        assert list(memory.list()) == []
+        assert memory.store.sql(f"SELECT count(*) FROM requests WHERE contains(response, '{claim}')") == [[0]]
+
+
+def test_the_file_is_written_anew_whatever_the_width_of_its_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "notes.duckdb"
+    monkeypatch.setattr("scalepan.memory.state.find_encoder", lambda *_, **__: StandIn())
+    with Memory(path) as memory:
+        gone, kept = memory.add(TEXT), memory.add("apple pie")
+        memory.forget(gone)
+    assert b"Zanzibar" not in path.read_bytes()
+    with Memory(path) as memory:
+        assert [one.id for one in memory.search("apple")] == [kept]
+        assert memory.search("apple").vector_level == "index"
+        memory.add("apple juice")
+        assert memory.store.sql("SELECT len(embedding) FROM claim_vectors") == [[StandIn.width]] * 2

@@ -9,6 +9,7 @@ from scalepan.memory import Memory, state
 from scalepan.memory.recall import saved
 from scalepan.memory.recall.answers import Recall
 from scalepan.memory.requests import Agree
+from scalepan.store.duckdb.generation import Note
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"
@@ -130,3 +131,49 @@ def test_forgetting_leaves_nothing_in_it_at_once(tmp_path: Path) -> None:
         memory.search(QUERY)
     assert b"Aurora" not in saved.index_path(path).read_bytes()
     assert b"Boreas" in saved.index_path(path).read_bytes()
+
+
+def test_a_process_that_dies_while_it_forgets_leaves_no_text_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever repeats the call is told that it is done; so the file must be gone before that can be said."""
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path)
+    there: list[bool] = []
+    with Memory(path) as memory:
+        memory.stats()
+        monkeypatch.setattr(Note, "committed", lambda note: there.append(saved.index_path(path).exists()))
+        memory.forget(ids[0])
+        monkeypatch.undo()
+    assert there == [False]
+
+
+def test_one_that_a_killed_process_left_half_written_goes_too(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path)
+    left = path.with_name(f"{path.name}.index-new")
+    left.write_bytes(saved.index_path(path).read_bytes())
+    with Memory(path) as memory:
+        memory.forget(ids[0])
+        assert not left.exists()
+    assert [file.name for file in tmp_path.iterdir() if b"Aurora" in file.read_bytes()] == []
+
+
+def test_an_index_that_could_not_follow_a_write_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the fingerprints of the tables it would be taken for up to date, with an old text and class."""
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path)
+    with Memory(path) as memory:
+        memory.search(QUERY)
+        memory.add_many([f"The ship {number} has left" for number in range(9)])
+
+        def fails(*_: object) -> None:
+            raise MemoryError
+
+        monkeypatch.setattr("scalepan.memory.ingest.change.refresh", fails)
+        memory.update(ids[0], text="The ship Aurora sank", boundary_class="pii")
+        monkeypatch.undo()
+        monkeypatch.setattr(saved, "WORTH_SAVING", 1)
+    with Memory(path) as memory:
+        assert "The ship Aurora lands at pier 0" not in [one.text for one in memory.search(QUERY)]
+        assert agrees(memory)

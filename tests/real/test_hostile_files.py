@@ -3,6 +3,8 @@
 `python -m tests.real.test_hostile_files` prints how each command took each file.
 """
 
+import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from scalepan.samples import CASES, OUTPUTS, TRACES
 SECONDS = 120
 """For all files of one command; before, a single one took for ever."""
 LONGEST_LINE = 1000
+PLAIN = {"SCALEPAN_EMBED__MODEL": "none", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
 
 
 def rule(pattern: str) -> bytes:
@@ -110,13 +113,16 @@ def outcomes(args: list[object], folder: Path) -> dict[str, str]:
     for name, content in FILES.items():
         (folder / name).write_bytes(content)
     (folder / "folder").mkdir(exist_ok=True)
-    names = [*FILES, "folder", "missing", "/dev/null"]
+    if not (folder / "loop").is_symlink():
+        (folder / "loop").symlink_to("loop")
+    names = [*FILES, "folder", "missing", "loop", "/dev/null", "/dev/zero"]
     env = {
         "SCALEPAN_STORE": str(folder / "store" / "notes.duckdb"),
         "SCALEPAN_EMBED__MODEL": "none",
         "SCALEPAN_CACHE": str(folder / "cache"),
         "HOME": str(folder),
         "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     }
     (folder / "store").mkdir(exist_ok=True)
     command = [sys.executable, "-c", SCRIPT, " ".join(names), *map(str, args)]
@@ -163,7 +169,7 @@ PRINTING: dict[str, list[object]] = {
 @pytest.mark.parametrize("env", ASCII, ids=lambda env: "-".join(env.values()))
 @pytest.mark.parametrize("name", PRINTING)
 def test_a_terminal_that_knows_few_characters(name: str, env: dict[str, str], tmp_path: Path) -> None:
-    base = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "SCALEPAN_EMBED__MODEL": "none"}
+    base = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **PLAIN}
     command = [sys.executable, "-m", "scalepan", *map(str, PRINTING[name])]
     done = subprocess.run(command, capture_output=True, timeout=60, cwd=tmp_path, env={**base, **env}, check=False)
     assert b"Traceback" not in done.stderr
@@ -171,6 +177,32 @@ def test_a_terminal_that_knows_few_characters(name: str, env: dict[str, str], tm
     assert done.stdout or done.returncode == 2
     if env.get("PYTHONIOENCODING") != "latin-1":
         assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("args", [["policy", "show"], ["value", TRACES, "--json"]], ids=lambda args: args[0])
+def test_a_reader_that_has_seen_enough_is_no_failure(args: list[object], tmp_path: Path) -> None:
+    """What `| head -1` does: 141 is what a shell knows for that, and 1 is what failed cases are."""
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **PLAIN}
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "scalepan", *map(str, args)]
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, timeout=60, cwd=tmp_path, env=env, check=False
+    )
+    os.close(writer)
+    assert b"Traceback" not in done.stderr
+    assert b"BrokenPipe" not in done.stderr
+    assert done.returncode == 141
+
+
+@pytest.mark.parametrize("args", [["mcp"], ["value", "-"], ["memory", "import", "-"], ["redact", "-"]], ids=" ".join)
+def test_a_closed_input_is_one_line(args: list[str], tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **PLAIN}
+    command = shlex.join([sys.executable, "-m", "scalepan", *args]) + " <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60, cwd=tmp_path, env=env, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(b"scalepan: standard input: is closed")
+    assert done.returncode == 2
 
 
 if __name__ == "__main__":

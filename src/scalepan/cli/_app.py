@@ -33,7 +33,17 @@ COMMANDS = {
 BAD_INPUT = 2
 
 
+class _ReaderGoneError(Exception):
+    """Whoever read our output has gone. Click would take a BrokenPipeError for a failure, exit code 1."""
+
+
 class _LazyGroup(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _ReaderGoneError from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
 
@@ -117,10 +127,13 @@ def _run() -> None:
         for line in error.lines if isinstance(error, InputError) else [error]:
             complain(line)
         sys.exit(BAD_INPUT)
-    except BrokenPipeError:
+    except _ReaderGoneError:
         # The reader (head, less) has seen enough. Python would complain about stdout once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except MemoryError:
+        complain("there is not enough memory for this input")
+        sys.exit(BAD_INPUT)
     except OSError as error:
         complain(f"{error.filename or 'input or output'}: {error.strerror or error}")
         sys.exit(BAD_INPUT)

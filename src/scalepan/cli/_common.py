@@ -40,8 +40,13 @@ def console() -> "Console":
     """Where people look. Colors only on a terminal; NO_COLOR is honored."""
     from rich.console import Console
 
+    class Plain(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command: Console would exit with 1, which is what a command says that found a fault."""
+            raise BrokenPipeError
+
     # Brackets and colons in the data are data, not markup.
-    drawn = Console(highlight=False, markup=False, emoji=False)
+    drawn = Plain(highlight=False, markup=False, emoji=False)
     if not drawn.is_terminal and not os.environ.get("COLUMNS"):
         # In a pipe or a file there is no edge to fold at, unless one is named; rich would assume 80 columns.
         drawn.width = PIPE_WIDTH
@@ -71,8 +76,10 @@ def open_input(name: str) -> Iterator[BinaryIO]:
             raise InputError("is closed", file="standard input")
         yield sys.stdin.buffer
         return
+    from scalepan.files import open_source
+
     try:
-        file = open(name, "rb")  # noqa: SIM115 - closed below
+        file = open_source(name)
     except IsADirectoryError:
         raise InputError("is a folder; give it as FOLDER/*.jsonl", file=name) from None
     except OSError as error:

@@ -15,6 +15,7 @@ from scalepan.policy.files import read_file
 from scalepan.policy.load import all_layers, leaves
 from scalepan.policy.reference import constants, origins
 from scalepan.store import Store
+from scalepan.yamlfile import read_text
 
 FAILED = 1
 
@@ -147,7 +148,7 @@ def set_policy(file: Path, tenant: str, project: str | None, store_file: Path | 
 
     read_file(file)
     with Store(store_file) as store:
-        request = SetPolicy(file.read_text(encoding="utf-8"), tenant, project, actor=getpass.getuser())
+        request = SetPolicy(read_text(file, again=True), tenant, project, actor=getpass.getuser())
         done = store.call("store.set_policy", request)
         click.echo(f"{store.path}: {done.id}; {done.version}")
 

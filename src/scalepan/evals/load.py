@@ -13,6 +13,7 @@ from scalepan.errors import InputError, quoted
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.patterns import check_pattern
 from scalepan.evals.registry import scorer_faults
+from scalepan.files import open_source
 from scalepan.policy.evals import Evals
 from scalepan.policy.given import Given, policy_given
 from scalepan.yamlfile import Lines, read_yaml
@@ -103,7 +104,7 @@ class OutputFile:
         faults = list(self._check())
         if faults:
             raise together(faults)
-        self._file = path.open("rb")
+        self._file = open_source(path, again=True)
 
     def __len__(self) -> int:
         return len(self._at)
@@ -157,7 +158,7 @@ class _Line(NamedTuple):
 def _lines(path: Path) -> Iterator[_Line]:
     """The lines of a file that are not blank, and where each begins."""
     try:
-        with path.open("rb") as file:
+        with open_source(path, again=True) as file:
             offset = 0
             for number, data in enumerate(file, 1):
                 content = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from scalepan.errors import InputError, named
+from scalepan.files import open_source
 
 FILE_NAME = "scorers.py"
 
@@ -20,7 +21,8 @@ FILE_NAME = "scorers.py"
 def run_file(path: Path) -> None:
     """Run a Python file, so that what it registers is registered. Whatever it raises becomes an InputError."""
     try:
-        source = path.read_bytes()
+        with open_source(path) as file:
+            source = file.read()
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
     module = ModuleType(f"scalepan_own_{path.stem}")

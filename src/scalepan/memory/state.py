@@ -83,7 +83,8 @@ class MemoryState:
             return self._index
 
     def _save(self, here: "Here") -> None:
-        index = self.built()
+        # One that could not follow a write was dropped with its state, and is not to be taken for the latest.
+        index = self.built() if memory_state(here) is self else None
         if index is not None:
             save(here.connection, here.path, index)
 

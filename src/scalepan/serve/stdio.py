@@ -11,6 +11,7 @@ import anyio
 import anyio.to_thread
 from mcp.server.stdio import stdio_server
 
+from scalepan.errors import InputError
 from scalepan.serve.desk import Desk
 from scalepan.serve.mcp import Door
 from scalepan.serve.pipes import are_pipes, pipes
@@ -18,6 +19,8 @@ from scalepan.serve.pipes import are_pipes, pipes
 
 def serve(desk: Desk, *, dotted: bool) -> None:
     """Serve until the client closes its end. Standard output carries the protocol and nothing else."""
+    if sys.stdin is None:
+        raise InputError("is closed: there is no client", file="standard input")
     anyio.run(_serve, desk, dotted)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from scalepan.check import read_json
 from scalepan.errors import InputError, counted
+from scalepan.files import open_source
 from scalepan.memory.claim import Claim
 from scalepan.store.request import DEFAULT_PROJECT
 from scalepan.text.scripts import HAN, HANGUL, KANA, UNSPACED
@@ -96,7 +97,7 @@ class _Where(NamedTuple):
 
 def _rows(folder: Path, name: str) -> Iterator[tuple[dict[str, Any], _Where]]:
     for file in _files(folder, name):
-        with file.open("rb") as lines:
+        with open_source(file) as lines:
             for number, line in enumerate(lines, 1):
                 where = _Where(str(file), number)
                 if line.strip():

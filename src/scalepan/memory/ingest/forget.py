@@ -29,7 +29,15 @@ FORGOTTEN = "forgotten"
 # Where ids of claims may stand inside a text or JSON, and in which column.
 _RECALLED = ("claims", "below_threshold")
 """Lists of ids in the event about a recall."""
-_MENTIONS = {"events": "payload", "scores": "body", "decisions": "body", "labels": "body", "feedbacks": "body"}
+_MENTIONS = {
+    "events": "payload",
+    "scores": "body",
+    "decisions": "body",
+    "labels": "body",
+    "feedbacks": "body",
+    # The answer stays, without the id: a call that is repeated must not bring back what was forgotten since then.
+    "requests": "response",
+}
 
 
 class _Forget(msgspec.Struct, frozen=True):
@@ -75,10 +83,10 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         if index is not None:
             index.remove(ids)
         keep.sides = Sides()  # after that: nobody copies them aside any more
-        drop(here.path)
 
     here.after_commit(out_of_index)
     ask_for_rewrite(connection)
+    drop(here.path)  # before the commit: whoever dies between the two leaves no text behind
     return answers
 
 
@@ -131,7 +139,6 @@ def erase_rows(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
                 f"UPDATE {table} SET {column} = replace({column}::TEXT, ?, ?) WHERE contains({column}::TEXT, ?)",
                 [said, instead, said],
             )
-        connection.execute("DELETE FROM requests WHERE contains(response, ?)", [said])
         if said == id_:  # another may be a word that any input has, such as "rank"
             connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
 

@@ -5,7 +5,7 @@ have some, and what is left of a forgotten claim is still a trace of it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,7 +16,6 @@ from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import ORPHANS, SWEEP, Orphans, Sweep
 from scalepan.memory.state import memory_state
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
-from scalepan.store.duckdb.values import among, as_json
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent, Nothing
 from scalepan.store.request import Who
@@ -128,19 +127,16 @@ def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
             [AddEvent("ingest", {"orphans": found}, request.who.tenant, request.request_id, request.who.trace_id)]
         )
         ask_for_rewrite(connection)
+        drop(here.path)  # before the commit, as in forgetting
         here.after_commit(lambda: _follow(here, astray))
     return [Orphans(found)]
 
 
 def _blot(connection: "DuckDBPyConnection", table: str) -> int:
-    """Take ids out of the texts that mention them; how many texts. A response that names one is of no use any more."""
+    """Take ids out of the texts that mention them; how many texts."""
     by_row: dict[int, set[str]] = {}
     for place, id_ in _mentions(connection, table):
         by_row.setdefault(place, set()).add(id_)
-    if table == "requests" and by_row:
-        ids: list[Any] = [str(place) for place in by_row]
-        connection.execute(f"DELETE FROM requests WHERE {among('rowid::TEXT')}", [as_json(ids)])
-        return len(by_row)
     for place, gone in by_row.items():
         for id_ in sorted(gone):
             connection.execute(
@@ -154,4 +150,3 @@ def _follow(here: "Here", astray: Sequence[str]) -> None:
     index = memory_state(here).built()
     if index is not None and astray:
         refresh(here.connection, index, astray)
-    drop(here.path)

@@ -136,9 +136,9 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
         index = memory_state(here).built()
         if index is not None:
             refresh(connection, index, ids)
-        drop(here.path)
 
     here.after_commit(into_index)
+    drop(here.path)  # before the commit, as in forgetting
     return [Done()] * len(requests)
 
 
@@ -151,7 +151,8 @@ def backfill(here: "Here", request: Backfill) -> Backfilled:
     encoder = keep.named_encoder(rules.policy)
     if encoder is None:
         raise InputError("no encoder found; 'scalepan doctor' shows how to add one")
-    if request.anew and keep.model(here) not in (None, encoder.model_id):
+    if request.anew:
+        # Asked for each time, so that a call that is repeated makes the same writes in the same order.
         here.commit(RESET_VECTORS, _Reset(encoder.model_id, encoder.dimensions))
     keep.encoder(here, rules.policy)
     done = embed_some(here, encoder, rules, request.limit)
@@ -238,12 +239,21 @@ class _Reset(msgspec.Struct, frozen=True):
 RESET_VECTORS = Operation("memory.reset_vectors", _Reset, Done, internal=True)
 
 
+def _is_another(connection: "DuckDBPyConnection", model: str) -> bool:
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
+    return row is not None and row[0] != model
+
+
 @commits(RESET_VECTORS)
 def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
-    """Drop all vectors and name another model; they come back by backfilling."""
+    """Drop all vectors that are by another model, and name this one; they come back by backfilling."""
+    connection = here.connection
+    dropped = False
     for request in requests:
-        here.connection.execute(f"CREATE OR REPLACE TABLE claim_vectors {vector_columns(request.width)}")
-        here.connection.execute("UPDATE meta SET value = ? WHERE key = ?", [request.model, MODEL_KEY])
+        if _is_another(connection, request.model):
+            connection.execute(f"CREATE OR REPLACE TABLE claim_vectors {vector_columns(request.width)}")
+            connection.execute("UPDATE meta SET value = ? WHERE key = ?", [request.model, MODEL_KEY])
+            dropped = True
 
     def forget_old() -> None:
         keep = memory_state(here)
@@ -252,5 +262,6 @@ def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
         if index is not None:
             index.drop_vectors()
 
-    here.after_commit(forget_old)
+    if dropped:
+        here.after_commit(forget_old)
     return [Done()] * len(requests)

@@ -53,9 +53,14 @@ def index_path(store: Path) -> Path:
     return store.with_name(f"{store.name}.index")
 
 
+def _unfinished(store: Path) -> Path:
+    return index_path(store).with_suffix(".index-new")
+
+
 def drop(store: Path) -> None:
-    """Delete the saved index: it holds texts that are to be gone."""
-    index_path(store).unlink(missing_ok=True)
+    """Delete the saved index, and one that a killed process left half written: they hold texts that are to be gone."""
+    for file in (index_path(store), _unfinished(store)):
+        file.unlink(missing_ok=True)
 
 
 def load(cursor: "DuckDBPyConnection", store: Path, index: Index) -> bool:
@@ -101,7 +106,7 @@ def save(cursor: "DuckDBPyConnection", store: Path, index: Index) -> None:
         "vectors": vectors[has_one],
         **{name: getattr(words, name) for name in _WORDS},
     }
-    fresh = index_path(store).with_suffix(".index-new")
+    fresh = _unfinished(store)
     try:
         fresh.unlink(missing_ok=True)  # in a shared folder it may be somebody else's
         with open(open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:

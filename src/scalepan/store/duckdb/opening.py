@@ -65,6 +65,15 @@ def open_database(path: Path, *, accept_loss: bool = False) -> "tuple[DuckDBPyCo
     return connection, at
 
 
+def file_id(path: Path) -> tuple[int, int] | None:
+    """Which file a path leads to now; None if it leads to none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def check_companions(path: Path) -> None:
     """What stands beside the file must be this user's. A log without its file holds writes that DuckDB would drop."""
     for beside in (log_path(path), generation.generation_path(path), *backups(path)):
@@ -134,7 +143,6 @@ def _make(path: Path) -> None:
         create(fresh)
         with fresh.open("rb") as file:
             os.fsync(file.fileno())
-        generation.generation_path(path).unlink(missing_ok=True)  # of a store that was here before
         try:
             os.link(fresh, path)
         except FileExistsError:
@@ -157,6 +165,7 @@ def create(path: Path) -> None:
 def _connect(path: Path) -> "DuckDBPyConnection":
     connection: DuckDBPyConnection = duckdb().connect(str(path), config=SETTINGS)
     connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # as times are kept, so that a query may compare them with now()
     return connection
 
 

@@ -4,6 +4,7 @@ import os
 import socket
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -14,8 +15,9 @@ from uuid import uuid4
 import msgspec
 
 from scalepan.errors import ScalepanError, StoreError
+from scalepan.exits import EndingError
 from scalepan.store.duckdb.generation import Note, checkpoint
-from scalepan.store.duckdb.opening import drop_work_folder, open_database
+from scalepan.store.duckdb.opening import drop_work_folder, file_id, open_database
 from scalepan.store.duckdb.rewrite import rewrite_if_asked
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
 from scalepan.store.duckdb.wire import (
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 GREETING_SECONDS = 5.0
+RECOVERY_SECONDS = 0.1
+"""How long to wait before listening again when the system could not hand over a connection."""
 
 
 class Owner:
@@ -47,6 +51,7 @@ class Owner:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection, self._opened_at = open_database(path)
+        self._file = file_id(path)
         self._note = Note(path, self._opened_at)
         self._state: dict[str, Any] = {}
         self._asides: dict[str, threading.Thread] = {}
@@ -62,6 +67,8 @@ class Owner:
         self._clients: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
         self._lock = threading.Lock()
+        self._in_use = 0
+        self._unused = threading.Condition(self._lock)
         self._closing = False
         self._closed = threading.Event()
         try:
@@ -88,6 +95,8 @@ class Owner:
             return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
         except GoneError:
             raise
+        except EndingError as error:  # this process is, not the caller's
+            raise GoneError(str(error)) from None
         except msgspec.ValidationError as error:
             return Answer(code="VALIDATION_ERROR", message=f"{call.operation}: {error}")
         except ScalepanError as error:
@@ -110,7 +119,7 @@ class Owner:
         """Run work beside the calls; not if work of that name is running, or the owner is closing."""
 
         def run() -> None:
-            with self._cursor() as cursor, suppress(Exception):
+            with suppress(Exception), self._cursor() as cursor:
                 work(Here(cursor, self._state, self, uuid4().hex))
             with self._lock:
                 del self._asides[name]
@@ -129,6 +138,11 @@ class Owner:
         """Whether this owner takes no more calls."""
         return self._closing
 
+    @property
+    def released(self) -> bool:
+        """Whether it is closed, and no call that took longer than closing waits has the file open still."""
+        return self._closed.is_set() and not self._in_use
+
     def close(self) -> None:
         """Answer what has been taken, then let go of the file."""
         with self._lock:
@@ -146,6 +160,8 @@ class Owner:
         for client in clients:
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RD)
+        with self._unused:
+            self._unused.wait_for(lambda: not self._in_use, timeout=GREETING_SECONDS)
         for thread in threads:
             if thread is not threading.current_thread():
                 thread.join(timeout=GREETING_SECONDS)
@@ -160,6 +176,8 @@ class Owner:
 
     def _finish(self) -> None:
         """Leave one file and no log. What fails here is the next owner's to do."""
+        if file_id(self.path) != self._file:
+            return  # what is there now is not this store's to write over
         with suppress(duckdb().Error, OSError):
             replaced = rewrite_if_asked(self._connection, self.path, self._note)
             # A file that was written anew is not this connection's any more.
@@ -178,16 +196,25 @@ class Owner:
     @contextmanager
     def _cursor(self) -> Iterator["DuckDBPyConnection"]:
         """A cursor that no other thread uses. DuckDB keeps the file open as long as there is one."""
-        try:
-            cursor = self._idle.pop()
-        except IndexError:
-            cursor = self._connection.cursor()
-        try:
-            yield cursor
-        finally:
-            self._idle.append(cursor)
+        with self._lock:
             if self._closing:
-                self._drop_cursors()
+                raise GoneError("the store is closed")
+            self._in_use += 1
+        try:
+            try:
+                cursor = self._idle.pop()
+            except IndexError:
+                cursor = self._connection.cursor()
+            try:
+                yield cursor
+            finally:
+                self._idle.append(cursor)
+                if self._closing:
+                    self._drop_cursors()
+        finally:
+            with self._unused:
+                self._in_use -= 1
+                self._unused.notify_all()
 
     def _drop_cursors(self) -> None:
         while True:
@@ -201,15 +228,22 @@ class Owner:
             try:
                 client, _ = self._listener.accept()
             except OSError:
-                return
+                if self._closing:
+                    return
+                time.sleep(RECOVERY_SECONDS)  # no file descriptor is left, or no memory: that passes
+                continue
             thread = threading.Thread(target=self._serve, args=(client,), name="scalepan-store-client", daemon=True)
             with self._lock:
                 if self._closing:
                     client.close()
                     return
+                try:
+                    thread.start()  # in here: closing joins what it finds, which must have started
+                except RuntimeError:  # as many threads as the system allows: the caller tries again
+                    client.close()
+                    continue
                 self._clients.add(client)
                 self._threads.add(thread)
-                thread.start()  # in here: closing joins what it finds, and one that has not started cannot be joined
 
     def _serve(self, client: socket.socket) -> None:
         try:

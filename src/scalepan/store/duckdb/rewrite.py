@@ -54,7 +54,10 @@ def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: No
         tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
         connection.execute("DELETE FROM fresh.meta")
         for (table,) in connection.execute(tables, [old]).fetchall():
-            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')
+            if _columns(connection, old, table) == _columns(connection, "fresh", table):
+                connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')
+            else:  # vectors, which are as wide as their model makes them
+                connection.execute(f'CREATE OR REPLACE TABLE fresh."{table}" AS FROM "{old}"."{table}"')
         connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")
     finally:
         connection.execute("DETACH fresh")
@@ -66,3 +69,9 @@ def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: No
     # What Scalepan itself copied before an upgrade has the deleted in it too.
     for copy in backups(path):
         copy.unlink(missing_ok=True)
+
+
+def _columns(connection: "DuckDBPyConnection", database: str, table: str) -> list[tuple[str, str]]:
+    query = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ? ORDER BY 1"
+    found: list[tuple[str, str]] = connection.execute(query, [database, table]).fetchall()
+    return found

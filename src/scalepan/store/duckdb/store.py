@@ -1,6 +1,5 @@
 """A store that many processes share: this one owns the file, or reaches the one that does. Callers do not notice."""
 
-import atexit
 import os
 import re
 import socket
@@ -22,6 +21,7 @@ from scalepan.errors import (
     TookTooLongError,
     UnansweredError,
 )
+from scalepan.exits import before_exit, last_of_all
 from scalepan.files import make_folder, user_name
 from scalepan.forks import after_fork
 from scalepan.repeat import CallId, checked_id, next_call
@@ -91,7 +91,8 @@ _ERRORS = {
 # One owner per file and process, however many Stores there are.
 _owners: dict[Path, Owner] = {}
 _users: dict[Path, int] = {}
-_closing: set[Path] = set()
+_closing: dict[Path, Owner] = {}
+"""Owners that were told to close, until nothing of theirs has the file open any more."""
 _owners_lock = threading.Lock()
 _of_parents: list[Any] = []
 
@@ -99,7 +100,7 @@ _of_parents: list[Any] = []
 def _after_fork() -> None:
     global _owners_lock
     # The parent's file, threads and locks are not the child's. They are never freed: freeing would close the file.
-    _of_parents.append(dict(_owners))
+    _of_parents.append((dict(_owners), dict(_closing)))
     _owners.clear()
     _users.clear()
     _closing.clear()
@@ -197,12 +198,11 @@ class Store:
             last = not _users[self._real]
             owner = _owners.pop(self._real, None) if last else None
             if owner is not None:
-                _closing.add(self._real)
+                _closing[self._real] = owner
         if owner is not None:
-            try:
-                owner.close()
-            finally:
-                _closing.discard(self._real)
+            owner.close()
+            with _owners_lock:
+                _drop_released(self._real)
 
     def _answered(self, call: Call) -> Answer:
         deadline = time.monotonic() + self.patience
@@ -215,7 +215,8 @@ class Store:
             try:
                 owner = _owners.get(self._real) if self._uses_owner else None
                 if owner is not None:
-                    return owner.call(call)
+                    with before_exit():
+                        return owner.call(call)
                 link = None if self.is_owner else self._link(remaining)
                 if link is not None:
                     return self._over(link, call, remaining)
@@ -223,7 +224,8 @@ class Store:
                 self._drop_links()
                 # It may have been applied before the owner went: from now on this is a repeated call.
                 call = msgspec.structs.replace(call, repeated=True)
-            self._holder = self._own() or self._holder
+            with before_exit():
+                self._holder = self._own() or self._holder
             if not self._uses_owner:
                 time.sleep(wait)
                 wait = min(wait * 2, LONGEST_WAIT)
@@ -250,6 +252,12 @@ class Store:
             link = _Link(place, patience)
         except PermissionError:
             raise StoreError(f"{self.path} is owned by a process of another user") from None
+        except BlockingIOError:  # as many wait there as the system lets wait
+            raise GoneError("its owner is busy") from None
+        except (ConnectionError, FileNotFoundError, TimeoutError):
+            raise
+        except OSError as error:
+            raise StoreError(f"{place}: cannot connect there: {error.strerror}") from None
         self._holder = str(link)
         return link
 
@@ -276,7 +284,9 @@ class Store:
         """Open the file in this process, if nobody else has it; else who does, as far as the system tells."""
         with self._lock, _owners_lock:
             if self._real in _owners and _owners[self._real].closing:  # its database broke, and is opened anew
-                _owners.pop(self._real).close()
+                _closing[self._real] = _owners.pop(self._real)
+                _closing[self._real].close()
+            _drop_released(self._real)
             if self._real in _closing:  # a second handle of the file, once closed, would take the first one's lock
                 return "this process, which is closing it"
             if self._real not in _owners:
@@ -305,9 +315,15 @@ class Store:
         self._drop_links()  # closes this process's copies; the parent's stay open
 
 
+def _drop_released(path: Path) -> None:
+    if path in _closing and _closing[path].released:
+        del _closing[path]
+
+
 def open_here(path: Path) -> Path | None:
     """The name under which this process has a file open. DuckDB's lock does not keep a process from itself."""
-    for other in (*_owners, *_closing):
+    closing = [other for other, owner in list(_closing.items()) if not owner.released]
+    for other in (*_owners, *closing):
         with suppress(OSError):
             if os.path.samefile(path, other):
                 return other
@@ -331,10 +347,12 @@ def close_all() -> None:
     """At exit: an owner answers what it has taken before it goes."""
     with _owners_lock:
         owners = list(_owners.values())
+        _closing.update(_owners)
         _owners.clear()
     for owner in owners:
         with suppress(Exception):
             owner.close()
 
 
-atexit.register(close_all)
+# After the calls of other threads: one that is inside DuckDB when the interpreter ends would abort the process.
+last_of_all(close_all)

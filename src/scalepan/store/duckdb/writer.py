@@ -1,5 +1,6 @@
 """One thread that writes: whatever is waiting is committed together, and each caller is told when it is durable."""
 
+import os
 import queue
 import shutil
 import threading
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from scalepan.errors import ConflictError
+from scalepan.errors import ConflictError, StoreError
 from scalepan.store.duckdb.generation import Note, checkpoint, next_statement
-from scalepan.store.duckdb.opening import make_log
+from scalepan.store.duckdb.opening import file_id, make_log
 from scalepan.store.duckdb.schema import FORGET_REQUESTS, duckdb, log_path, reason
 from scalepan.store.duckdb.wire import GoneError
 from scalepan.store.here import Here
@@ -67,6 +68,7 @@ class Writer:
         self._connection = connection
         self._here = here
         self._path = path
+        self._file = file_id(path)
         self._note = note
         self._count = next_statement(note.at.store)
         self._log = log_path(path)
@@ -168,7 +170,16 @@ class Writer:
             hurry = hurry or write.waited
         return batch
 
+    def _check_place(self) -> None:
+        """What is written to a file that no path leads to is lost when it is closed: nobody is told that it is kept."""
+        if file_id(self._path) != self._file:
+            raise StoreError(
+                f"{self._path} was moved, replaced or removed while process {os.getpid()} has it open: nothing more is "
+                "written; put it back, or stop that process to use what is there now"
+            )
+
     def _commit(self, batch: Sequence[Write]) -> None:
+        self._check_place()
         connection = self._connection
         here = self._here(connection)
         connection.execute("BEGIN")

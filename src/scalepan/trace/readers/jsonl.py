@@ -8,6 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 from scalepan.arguments import as_path, wrong
 from scalepan.errors import InputError
+from scalepan.files import open_source
 from scalepan.trace.model import ReasoningTrace
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -42,7 +43,7 @@ def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = Non
 
 def _read_path(path: Path, name: str | None) -> Iterator[Row | BadRow]:
     try:
-        with path.open("rb") as stream:
+        with open_source(path) as stream:
             yield from _read(stream, name or str(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
