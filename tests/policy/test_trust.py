@@ -282,7 +282,7 @@ def test_a_store_does_not_keep_what_a_store_may_not_say(tmp_path: Path) -> None:
         text = "judge: {base_url: 'http://evil.example/v1'}"
         with pytest.raises(PolicyError, match=r"judge\.base_url: a policy in a store may not say where text is sent"):
             store.call("store.set_policy", SetPolicy(text, "acme"))
-        with pytest.raises(PolicyError, match=r"gate\.evidence: a policy in a store may not say whether an agent goes on"):
+        with pytest.raises(PolicyError, match=r"gate\.evidence: a policy in a store may not say whether an agent"):
             store.call("store.set_policy", SetPolicy("confidence: {gate: {evidence: optional}}", "acme"))
 
 
