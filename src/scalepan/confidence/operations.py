@@ -84,6 +84,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
             body=request.score,
             policy_version=request.policy_version,
             tenant=request.tenant,
+            project=request.project,
             subject=id_,
         )
         receipts.append(receipt)
@@ -100,7 +101,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
             }
         )
         payload = {"decision": id_, "level": request.level, "state": request.state}
-        events.append(AddEvent("decision", payload, request.tenant))
+        events.append(AddEvent("decision", payload, request.tenant, project=request.project))
     insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
     write_receipts(here.connection, receipts)
     here.events.add(events)
@@ -158,7 +159,8 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
     changed = msgspec.structs.replace(found, state=state, decided_by=by, why=request.why)
     body = {name: getattr(changed, name) for name in KEPT}
     here.connection.execute("UPDATE decisions SET body = ? WHERE id = ?", [_json(body), request.id])
-    here.events.add([AddEvent("decision", {"decision": request.id, "state": state}, request.tenant)])
+    payload = {"decision": request.id, "state": state}
+    here.events.add([AddEvent("decision", payload, request.tenant, project=found.project)])
     return changed
 
 
@@ -202,7 +204,7 @@ def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
 @reads(DECISION)
 def decision(here: "Here", request: AskDecision) -> Decided:
     """One decision."""
-    return _decision(here, request.id, request.tenant)
+    return _decision(here, request.id, request.tenant, request.project)
 
 
 def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -> Decided:

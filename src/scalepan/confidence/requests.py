@@ -113,6 +113,8 @@ class AskDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     tenant: str = "default"
+    project: str | None = None
+    """The one project that whoever asks may see; None: any of the tenant."""
 
 
 class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
