@@ -42,6 +42,18 @@ def test_traces(run: Run, samples: Path) -> None:
     assert json.loads(line)["id"] == f"kp:trace:{EVIL}"  # a program reads what was written
 
 
+def test_a_report(run: Run, samples: Path, here: Path) -> None:
+    """A page shows letters in the order in which they stand, and all of them."""
+    trace = json.loads(samples.read_text().splitlines()[0])
+    trace["id"] = f"kp:trace:{EVIL}"
+    trace["task"]["objective"] = f"<script>{EVIL}"
+    Path("traces.jsonl").write_text(json.dumps(trace))
+    assert run("value", "traces.jsonl", "--html", "report.html").code == 0
+    page = (here / "report.html").read_text()
+    assert "&lt;script&gt;X" in page
+    assert ACTS.search(page) is None
+
+
 def test_claims(run: Run) -> None:
     row = {"text": f"hello {EVIL}", "entities": [{"name": EVIL}], "provenance": {"source": EVIL, "note": EVIL}}
     Path("claims.jsonl").write_text(json.dumps(row))

@@ -1,8 +1,7 @@
 """A run of valued traces as one HTML page: how values are spread, and each trace with its picture."""
 
-from html import escape
-
 from scalepan.draw.html import folded, page, section
+from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import histogram_svg, score_svg
 from scalepan.errors import counted
 from scalepan.trace.batch import Summary, Valued
@@ -24,8 +23,8 @@ def report_page(summary: Summary) -> str:
     return page(
         "What these traces are worth",
         [
-            f"<p>{escape(counts)}.</p>",
-            *(f'<p class="quiet">{escape(note)}: a default stands in.</p>' for note in notes),
+            f"<p>{as_markup(counts)}.</p>",
+            *(f'<p class="quiet">{as_markup(note)}: a default stands in.</p>' for note in notes),
             section("How the values are spread", spread),
             section(f"{heading}, each opens on a click", "\n".join(map(_row, rows))),
         ],
@@ -34,5 +33,5 @@ def report_page(summary: Summary) -> str:
 
 def _row(row: Valued) -> str:
     details = row.score.details
-    why = f"<p>{escape(row.trace.task.objective)}</p>{score_svg(row.score)}<p>{escape(str(details.gate))}</p>"
+    why = f"<p>{as_markup(row.trace.task.objective)}</p>{score_svg(row.score)}<p>{as_markup(str(details.gate))}</p>"
     return folded(f"{row.value:.3f}  {details.gate.verdict}  {row.trace.id}  ({details.domain})", why)
