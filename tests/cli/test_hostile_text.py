@@ -54,6 +54,19 @@ def test_a_report(run: Run, samples: Path, here: Path) -> None:
     assert ACTS.search(page) is None
 
 
+def test_a_report_is_redacted_by_the_policy_in_force(run: Run, samples: Path, here: Path) -> None:
+    secret, mail, ticket = "ghp_" + "R7wq9LzT2" * 4, "hanako@" + "example.com", "TCK-" + "918273"
+    Path("scalepan.yaml").write_text("redact: {rules: [{name: ticket, pattern: 'TCK-[0-9]{6}'}]}")
+    trace = json.loads(samples.read_text().splitlines()[0])
+    trace["id"] = f"kp:trace:{ticket}"
+    trace["task"]["objective"] = f"push with {secret} for {mail}, {ticket}"
+    Path("traces.jsonl").write_text(json.dumps(trace))
+    assert run("value", "traces.jsonl", "--html", "report.html").code == 0
+    page = (here / "report.html").read_text()
+    assert "push with [secret:github-token] for [pii:email], [secret:ticket]" in page
+    assert not [one for one in (secret, mail, ticket) if one in page]
+
+
 def test_claims(run: Run) -> None:
     row = {"text": f"hello {EVIL}", "entities": [{"name": EVIL}], "provenance": {"source": EVIL, "note": EVIL}}
     Path("claims.jsonl").write_text(json.dumps(row))
