@@ -41,20 +41,29 @@ def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -
     return path.stat().st_ino != before
 
 
+def quoted(name: str) -> str:
+    """A name as SQL writes it: that of a file is one too, and may have quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: Note) -> None:
     fresh.unlink(missing_ok=True)
     # After this there is no log: one that is left would be taken for the new file's.
     checkpoint(connection, note)
     create(fresh)
-    quoted = str(fresh).replace("'", "''")
-    connection.execute(f"ATTACH '{quoted}' AS fresh")
+    place = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{place}' AS fresh")
     try:
         # COPY FROM DATABASE wants to change settings, which are locked here.
         (old,) = connection.execute("SELECT current_database()").fetchone() or ("",)
         tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
         connection.execute("DELETE FROM fresh.meta")
-        for (table,) in connection.execute(tables, [old]).fetchall():
-            connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')
+        made = connection.execute(tables, ["fresh"]).fetchall()
+        for row in connection.execute(tables, [old]).fetchall():
+            name = quoted(row[0])
+            # A table that somebody added comes along; it must not keep what was deleted from going.
+            begin = f"INSERT INTO fresh.{name} BY NAME" if row in made else f"CREATE TABLE fresh.{name} AS"
+            connection.execute(f"{begin} SELECT * FROM {quoted(old)}.{name}")
         connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")
     finally:
         connection.execute("DETACH fresh")
