@@ -65,8 +65,10 @@ def test_two_people_whose_names_are_redacted_are_two(store: Store) -> None:
     assert "example.com" not in str(store.sql("SELECT * FROM decisions"))
 
 
-def test_a_handler_does_not_answer_for_the_agent() -> None:
-    gate = Gate(actor="agent", ask=lambda question: Answer(True, "agent"))
+@pytest.mark.parametrize("name", ["agent", "Agent", " ＡＧＥＮＴ "])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_handler_does_not_answer_for_the_agent(store: Store, name: str, kept: bool) -> None:
+    gate = Gate(actor="agent", ask=lambda question: Answer(True, name), store=store if kept else None)
     verdict = gate.check(UNSURE, "refund")
     assert (verdict.allowed, verdict.why) == (False, "agent asked, and cannot answer")
 

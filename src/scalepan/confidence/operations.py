@@ -172,10 +172,14 @@ def _refuse_asker(found: Decided, *names: str | None) -> None:
         )
 
 
+def folded(name: str) -> str:
+    """A name as it is compared: case, width and blanks do not make another person."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def _digest(id_: str, name: str) -> str:
-    """Of a name, salted with the decision. Case, width and blanks do not make another person."""
-    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return sha256(f"{id_} {folded}".encode("utf-8", "replace")).hexdigest()[:32]
+    """Of a name, salted with the decision."""
+    return sha256(f"{id_} {folded(name)}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 @commits(LABEL)
