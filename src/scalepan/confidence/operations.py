@@ -1,6 +1,5 @@
 """What the store keeps of decisions: the question before it is asked, who answered it, and what was learned."""
 
-import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from scalepan.confidence.requests import (
     Labelled,
     Record,
     Recorded,
+    folded,
 )
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
@@ -170,11 +170,6 @@ def _refuse_asker(found: Decided, *names: str | None) -> None:
         raise BoundaryError(
             f"'{found.id}' was asked by {found.asked_by}, who cannot answer it; another person or token must"
         )
-
-
-def folded(name: str) -> str:
-    """A name as it is compared: case, width and blanks do not make another person."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def _digest(id_: str, name: str) -> str:
