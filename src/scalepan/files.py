@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _OTHERS = 0o077
+ROOT = 0
+"""Who makes the links of the system, such as /dev/stdout."""
 
 
 def make_folder(path: Path) -> None:
@@ -27,14 +29,34 @@ def make_folder(path: Path) -> None:
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
-    """`os.open` for a file of ours: made or found, afterwards only its owner can read it."""
-    handle = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
+    """`os.open` for a file of ours: made or found, afterwards only its owner can read it.
+
+    PermissionError for a file of another user's, and for a link that is theirs: in a shared folder they may have put
+    it there, to read what is written or to have something else overwritten. It is emptied only after that.
+    """
+    _refuse_link_of_others(path)
+    handle = os.open(path, flags & ~os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
     try:
-        _close_to_others(handle, os.fstat(handle))
+        found = os.fstat(handle)
+        if stat.S_ISREG(found.st_mode):
+            if not is_ours(found):
+                raise PermissionError(errno.EPERM, f"belongs to user {user_name(found.st_uid)}, not to you", str(path))
+            if flags & os.O_TRUNC:
+                os.ftruncate(handle, 0)
+        _close_to_others(handle, found)
     except BaseException:
         os.close(handle)
         raise
     return handle
+
+
+def _refuse_link_of_others(path: str | os.PathLike[str]) -> None:
+    try:
+        found = os.lstat(path)
+    except OSError:  # opening says what is wrong
+        return
+    if stat.S_ISLNK(found.st_mode) and found.st_uid not in (os.geteuid(), ROOT):
+        raise PermissionError(errno.EPERM, f"is a link of user {user_name(found.st_uid)}", str(path))
 
 
 def write_private(path: Path) -> BinaryIO:

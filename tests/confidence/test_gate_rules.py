@@ -84,6 +84,8 @@ def test_the_agents_own_word_is_no_evidence() -> None:
         ({"query_coverage": 1.0}, False),  # a model's opinion
         ({"source_agreement": 1.0}, False),  # of no sources
         ({"search_max_score": 0.99}, False),  # of no results
+        ({"search_result_count": 1}, False),  # one that has nothing to do with it
+        ({"search_result_count": 9, "search_max_score": 0.05, "search_avg_score": 0.05}, False),
         ({"tool_success_rate": 1.0}, False),  # of no tool
     ],
 )
@@ -117,6 +119,11 @@ REFUNDS = with_gate(rules=[{"when": "action == 'refund' && args.amount > 500", "
         ("refund", {"amount": Decimal("500.01")}, True),
         ("refund", {"amount": 9 * 10**400}, True),
         ("refund", {"amount": math.inf}, True),
+        # An agent may write the name as it likes.
+        ("Refund", {"amount": 501}, True),
+        ("REFUND", {"amount": 500}, False),
+        (" refund\u200b", {"amount": 501}, True),
+        ("ｒｅｆｕｎｄ", {"amount": 501}, True),
         ("mail", {"amount": 501}, False),
         ("mail", {}, False),
         # What cannot be evaluated asks.
@@ -132,6 +139,31 @@ REFUNDS = with_gate(rules=[{"when": "action == 'refund' && args.amount > 500", "
 )
 def test_a_rule_over_the_action_and_its_arguments(action: str, args: Any, asks: bool) -> None:
     assert bool(asked_by(REFUNDS, action, args)) is asks
+
+
+@pytest.mark.parametrize(
+    ("rule", "action", "asks"),
+    [
+        ("action in ['refund', 'pay']", "Pay", True),
+        ("'delete' in action", "DELETE the draft", True),
+        ("action != 'read'", "write", True),
+        ("action != 'read'", "READ", True),  # nobody said that READ is harmless
+        ("action != 'read'", "read", False),
+        ("!(action == 'read')", "READ", True),
+        ("action == 5", "refund", False),
+    ],
+)
+def test_a_rule_holds_for_the_action_as_it_is_written_and_as_it_reads(rule: str, action: str, asks: bool) -> None:
+    assert bool(asked_by(with_gate(rules=[{"when": rule}]), action, {})) is asks
+
+
+@pytest.mark.parametrize("said", ["no", "yes", 1, None, "false"])
+def test_an_answer_that_is_neither_yes_nor_no_is_no(said: Any) -> None:
+    """`Answer("no")` was a yes: a text that is not empty is true."""
+    low = ConfidenceFactors(search_result_count=1, search_max_score=0.5, source_count=1)
+    verdict = Gate(ask=lambda question: Answer(said)).check(low, "send")
+    assert not verdict.allowed
+    assert "is no answer" in verdict.why
 
 
 def test_a_name_that_the_call_does_not_have_asks() -> None:

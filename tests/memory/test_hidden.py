@@ -18,6 +18,7 @@ from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 from scalepan.receipts import explain
 from scalepan.serve.desk import Desk, Settings
+from scalepan.serve.envelope import caller
 from scalepan.store import Store
 from tests.memory.conftest import Clock
 
@@ -159,5 +160,5 @@ def test_a_limited_token_reads_no_events_about_claims(tmp_path: Path) -> None:
     with Memory(path, policy=WORDLESS) as memory:
         memory.add(SAME)
         whole, public = Desk(Settings(path), memory.store), Desk(Settings(path, classes=("public",)), memory.store)
-        assert [event["topic"] for event in whole.events()] == ["ingest"]
-        assert public.events() == []
+        assert [event["topic"] for event in whole.events(caller())] == ["ingest"]
+        assert public.events(caller()) == []

@@ -128,6 +128,13 @@ def test_a_token_of_one_project_opens_no_other(client: Any) -> None:
     assert client("billing").get(f"/v1/memory/claims/{id_}").status_code == 404
     answer = client("billing", **{"scalepan-project": "default"}).get(f"/v1/memory/claims/{id_}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (403, "BOUNDARY_DENIED")
+    decide = {"action": "ship", "args": {"to": "Bo"}, "factors": {"source_count": 2}}
+    decided = client("acme").post("/v1/decide", json=decide).json()["decision_id"]
+    assert client("acme").get(f"/v1/decisions/{decided}").status_code == 200
+    assert client("billing").get(f"/v1/decisions/{decided}").status_code == 404
+    assert client("billing").post("/v1/decide", json={"decision": decided}).status_code == 404
+    assert client("billing").post("/v1/explain", json={"id": decided}).status_code == 404
+    assert decided not in client("billing").get("/v1/events").text
     mine = add(client("billing"), "Invoices are blue").json()["id"]
     assert client("acme", **{"scalepan-project": "billing"}).get(f"/v1/memory/claims/{mine}").status_code == 200
 

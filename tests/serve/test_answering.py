@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def by(token: str, *, may_answer: bool) -> Caller:
-    return Caller("r", "t", f"token {token}", f"token {token}", may_answer)
+def by(token: str, *, may_answer: bool, project: str | None = None) -> Caller:
+    return Caller("r", "t", f"token {token}", f"token {token}", may_answer, project)
 
 
 def test_from_python_by_id(store: Store) -> None:
@@ -65,8 +65,10 @@ def test_two_people_whose_names_are_redacted_are_two(store: Store) -> None:
     assert "example.com" not in str(store.sql("SELECT * FROM decisions"))
 
 
-def test_a_handler_does_not_answer_for_the_agent() -> None:
-    gate = Gate(actor="agent", ask=lambda question: Answer(True, "agent"))
+@pytest.mark.parametrize("name", ["agent", "Agent", " ＡＧＥＮＴ "])
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_handler_does_not_answer_for_the_agent(store: Store, name: str, kept: bool) -> None:
+    gate = Gate(actor="agent", ask=lambda question: Answer(True, name), store=store if kept else None)
     verdict = gate.check(UNSURE, "refund")
     assert (verdict.allowed, verdict.why) == (False, "agent asked, and cannot answer")
 
@@ -75,6 +77,7 @@ def test_with_a_token(store: Store) -> None:
     desk = Desk(Settings(tenant="acme", project="billing"), store)
     agent, person = by("aaaa", may_answer=False), by("bbbb", may_answer=True)
     both = by("cccc", may_answer=True)
+    billing, support = (by("bbbb", may_answer=True, project=name) for name in ("billing", "support"))
     yes = as_request({"approve": True, "why": "fine", "actor": "Aoi"}, requests.Answer)
     waits = desk.decide(checked(tool("decide"), DECIDE), agent)
     assert (waits.allowed, waits.state, waits.call) == (False, "pending", "refund(order=17)")
@@ -85,23 +88,23 @@ def test_with_a_token(store: Store) -> None:
     assert str(store.path.parent) not in waits.how_to_answer  # where files lie is nothing to a caller
     for refused in (agent, caller()):
         with pytest.raises(BoundaryError, match="needs a token that may"):
-            desk.answer_decision(waits.decision_id, yes, refused, None)
+            desk.answer_decision(waits.decision_id, yes, refused)
         with pytest.raises(BoundaryError, match="needs a token that may"):
-            desk.waiting(refused, None)
+            desk.waiting(refused)
     for id_ in ("dec_none", waits.decision_id):
         with pytest.raises(NotFoundError):  # of another project
-            desk.answer_decision(id_, yes, person, "support")
-    assert [one.decision_id for one in desk.waiting(person, "billing")] == [waits.decision_id]
-    assert desk.waiting(person, "support") == []
-    answer = desk.answer_decision(waits.decision_id, yes, person, "billing")
+            desk.answer_decision(id_, yes, support)
+    assert [one.decision_id for one in desk.waiting(billing)] == [waits.decision_id]
+    assert desk.waiting(support) == []
+    answer = desk.answer_decision(waits.decision_id, yes, billing)
     assert (answer.allowed, answer.decided_by, answer.why) == (True, "Aoi (token bbbb)", "fine")
     # One that may answer does not answer what it asked itself, under whatever name.
     own = desk.decide(checked(tool("decide"), DECIDE), both)
     with pytest.raises(BoundaryError, match="was asked by token cccc"):
-        desk.answer_decision(own.decision_id, yes, both, None)
-    assert desk.answer_decision(own.decision_id, yes, person, None).allowed
+        desk.answer_decision(own.decision_id, yes, both)
+    assert desk.answer_decision(own.decision_id, yes, person).allowed
     with pytest.raises(NotFoundError):
-        Desk(Settings(tenant="other"), store).answer_decision(own.decision_id, yes, person, None)
+        Desk(Settings(tenant="other"), store).answer_decision(own.decision_id, yes, person)
 
 
 def test_the_whole_command_for_a_client_of_this_user(store: Store, tmp_path: Path) -> None:

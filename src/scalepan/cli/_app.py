@@ -4,6 +4,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 import click
@@ -11,7 +12,7 @@ import click
 from scalepan.cli._common import complain
 from scalepan.cli._streams import set_up
 from scalepan.cli._summaries import SUMMARIES
-from scalepan.errors import InputError, PolicyWarning, ScalepanError, did_you_mean
+from scalepan.errors import InputError, PolicyWarning, ScalepanError, did_you_mean, printable
 from scalepan.repeat import new_request, same_request
 
 # Name to where it is: a command is loaded when it is used, so that `scalepan value` does not pay for the others.
@@ -118,7 +119,9 @@ def _run() -> None:
     try:
         scalepan(standalone_mode=False, prog_name="scalepan")
     except click.ClickException as error:
-        error.show()
+        lines = StringIO()
+        error.show(lines)
+        click.echo("\n".join(map(printable, lines.getvalue().rstrip().split("\n"))), err=True)
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         complain("stopped")

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
-import msgspec
 
 from scalepan.errors import InputError, printable
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 PIPE_WIDTH = 160
 
@@ -54,13 +53,38 @@ def console() -> "Console":
 
 
 def show(*things: "RenderableType") -> None:
-    """Print tables and text for people."""
-    console().print(*things, sep="\n")
+    """Print tables and text for people. Nothing in them acts on the terminal, whoever wrote it."""
+    console().print(*map(Harmless, things), sep="\n")
+
+
+class Harmless:
+    """Anything that rich can draw, without the characters that act on a terminal or hide in it.
+
+    Whoever draws it writes them out where they may be; this is for what was forgotten. The colors are rich's own.
+    """
+
+    def __init__(self, thing: "RenderableType") -> None:
+        self._thing = thing
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        from rich.segment import Segment
+
+        from scalepan.text.invisible import ACTING
+
+        for text, style, control in console.render(self._thing, options):
+            yield Segment(text if control else ACTING.sub("", text), style, control)
+
+
+def say(text: str) -> None:
+    """Print lines for people, in which names, paths and ids of others may stand."""
+    click.echo("\n".join(map(printable, text.split("\n"))))
 
 
 def show_json(data: object) -> None:
     """Print one line of JSON."""
-    sys.stdout.buffer.write(msgspec.json.encode(data, enc_hook=str) + b"\n")
+    from scalepan.text.jsonline import json_line
+
+    sys.stdout.buffer.write(json_line(data))
 
 
 def complain(message: object) -> None:

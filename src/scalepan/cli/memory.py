@@ -5,7 +5,7 @@ from typing import Any
 import click
 import msgspec
 
-from scalepan.cli._common import json_option, show, show_json
+from scalepan.cli._common import json_option, say, show, show_json
 from scalepan.cli._memory import Asker, as_text, opened, purposes_option
 from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
@@ -114,7 +114,7 @@ def _recall(
         return
     show(*recall_view(found, explain=explain))
     if why:
-        click.echo(f"{why}: {found.why}")
+        say(f"{why}: {found.why}")
 
 
 def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
@@ -284,6 +284,4 @@ def vote(
         show_json(voted)
     else:
         merged = f", merged into {voted.merged_into}" if voted.merged_into else ""
-        click.echo(
-            f"{voted.id}  {voted.claim}: utility {voted.utility:+.3f}, confidence {voted.confidence:.3f}{merged}"
-        )
+        say(f"{voted.id}  {voted.claim}: utility {voted.utility:+.3f}, confidence {voted.confidence:.3f}{merged}")

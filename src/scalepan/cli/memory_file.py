@@ -1,19 +1,22 @@
 """scalepan memory add, export, import: claims in and out, one or a file of them."""
 
+import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
-import msgspec
 
-from scalepan.cli._common import complain, json_option, open_input, progress, show_json
+from scalepan.cli._common import complain, json_option, open_input, progress, say, show_json
 from scalepan.cli._memory import json_rows, opened
 from scalepan.errors import InputError, counted
+from scalepan.files import write_private
 from scalepan.memory import Memory
 from scalepan.memory.claim import KINDS
 from scalepan.policy.boundary import CLASSES, SCOPES
+from scalepan.text.jsonline import json_line
 
 SHOWN_BAD_ROWS = 20
 ADDED_AT_ONCE = 500
@@ -84,7 +87,7 @@ def _show_added(added: Any, as_json: bool) -> None:
         show_json(added)
     else:
         cut = "".join(f", {count} {kind} cut" for kind, count in added.redacted.items())
-        click.echo(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
+        say(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
 
 
 def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool, as_json: bool) -> None:
@@ -147,11 +150,18 @@ def export(file: str, **who: Any) -> None:
       scalepan memory export notes.jsonl
     """
     count = 0
-    with opened(who) as opened_memory, click.open_file(file, "wb") as out:
+    with opened(who) as opened_memory, _written(file) as out:
         for claim in opened_memory.export():
-            out.write(msgspec.json.encode(claim) + b"\n")
+            out.write(json_line(claim))
             count += 1
     complain(f"{counted(count, 'claim')} written{'' if file == '-' else f' to {file}'}")
+
+
+def _written(file: str) -> AbstractContextManager[BinaryIO]:
+    """Where claims go: standard output, or a file that only its owner can read, as the store is."""
+    if file == "-":
+        return nullcontext(sys.stdout.buffer)
+    return write_private(Path(file))
 
 
 @click.command("import")

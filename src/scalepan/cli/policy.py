@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from scalepan.cli._common import complain, json_option, policy_option, show, show_json, store_option
+from scalepan.cli._common import complain, json_option, policy_option, say, show, show_json, store_option
 from scalepan.errors import PolicyError, counted, printable, shorten
 from scalepan.policy import Policy, resolve
 from scalepan.policy import schema as policy_schema
@@ -95,7 +95,7 @@ def check(file: Path) -> None:
             complain(line)
         raise SystemExit(2) from None
     versions = ", ".join(f"{name} {resolved.version(name)}" for name in resolved.__struct_fields__)
-    click.echo(f"{file}: sound; {versions}")
+    say(f"{file}: sound; {versions}")
 
 
 @policy.command()
@@ -150,7 +150,7 @@ def set_policy(file: Path, tenant: str, project: str | None, store_file: Path | 
     with Store(store_file) as store:
         request = SetPolicy(read_text(file, again=True), tenant, project, actor=getpass.getuser())
         done = store.call("store.set_policy", request)
-        click.echo(f"{store.path}: {done.id}; {done.version}")
+        say(f"{store.path}: {done.id}; {done.version}")
 
 
 @policy.command()

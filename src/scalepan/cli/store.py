@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from scalepan.cli._common import json_option, show_json, store_option
+from scalepan.cli._common import json_option, say, show_json, store_option
 
 
 @click.group()
@@ -42,6 +42,6 @@ def recover(store_file: Path | None, as_json: bool) -> None:
         show_json({"store": str(path), **done._asdict(), "kept": kept, "lost": done.lost})
         return
     of = "" if done.acknowledged is None else f" of {done.acknowledged:,}"
-    click.echo(f"{path}: commits up to {done.there:,}{of} are there, {done.lost:,} are lost")
+    say(f"{path}: commits up to {done.there:,}{of} are there, {done.lost:,} are lost")
     if done.kept:
-        click.echo(f"the log that did not fit is kept: {done.kept}")
+        say(f"the log that did not fit is kept: {done.kept}")

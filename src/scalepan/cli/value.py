@@ -21,7 +21,7 @@ from scalepan.cli._keep import keep_option, kept
 from scalepan.embed import find_encoder
 from scalepan.errors import InputError, counted, printable, shorten
 from scalepan.files import write_text_private
-from scalepan.policy import load_policy
+from scalepan.policy import Policy, load_policy
 from scalepan.score import Score
 from scalepan.trace.batch import Summary, Valued, value_stream
 from scalepan.trace.readers import BadRow
@@ -94,7 +94,7 @@ def value(
         for row in rows:
             show_json(json_row(row, details=details))
     else:
-        _show_summary(rows, html_file)
+        _show_summary(rows, html_file, policy)
 
 
 def json_row(row: Valued, *, details: bool = False) -> dict[str, Any]:
@@ -198,15 +198,16 @@ def _domain_lines(scores: dict[str, Score]) -> list[str]:
     return [f"  {printable(name) + ':':<{width}} {float(score):.3f}" for name, score in scores.items()]
 
 
-def _show_summary(rows: Iterator[Valued], html_file: Path | None) -> None:
+def _show_summary(rows: Iterator[Valued], html_file: Path | None, policy: Policy) -> None:
     summary = Summary()
     for row in rows:
         summary.add(row)
     show(*summary_view(summary))
     if html_file is not None:
+        from scalepan.redact import Redactor
         from scalepan.trace.report import report_page
 
-        write_text_private(html_file, report_page(summary))
+        write_text_private(html_file, report_page(summary, Redactor(policy.redact)))
         complain(f"report written to {html_file}")
 
 

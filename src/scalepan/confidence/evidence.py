@@ -99,11 +99,12 @@ def _asked_for(score: Score, action: str, args: Mapping[str, Any], policy: Confi
     for name in policy.gate.always_ask:
         if _folded(name) == _folded(action) or set(_words(name)) <= set(words):
             yield InterventionLevel.CONFIRM, f"'{name}' always asks", f"The policy always asks for {name}."
-    facts = Facts(action, args, score.value)
+    # As it is written and as it reads: a rule for `refund` means Refund too, and one for all but `read` means READ.
+    readings = [Facts(name, args, score.value) for name in (action, Reading(action))]
     for rule in policy.gate.rules:
         level = InterventionLevel(rule.then)
         try:
-            if holds(rule.when, facts):
+            if any(holds(rule.when, facts) for facts in readings):
                 yield level, f"a rule says {rule.then}: {rule.when}", f"The policy says {rule.then} where {rule.when}."
         except Exception:  # whatever it is, nobody knows what the rule would have said
             strict = max(level, InterventionLevel.CONFIRM, key=LEVELS.index)
@@ -121,6 +122,28 @@ def _folded(text: str) -> str:
     return "".join(c for c in plain if c.isprintable() or c.isspace()).strip()
 
 
+class Reading(str):
+    """An action as people read it: equal to, and holding, whatever differs in case, width or letters without ink.
+
+    >>> Reading("ＲＥ\\u200bFUND now") == "refund now", "refund" in Reading("Refund now")
+    (True, True)
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and _folded(self) == _folded(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __contains__(self, part: object) -> bool:
+        return isinstance(part, str) and _folded(part) in _folded(self)
+
+    def __hash__(self) -> int:
+        return hash(_folded(self))
+
+
 class Facts(Mapping[str, Any]):
     """What a rule can ask about. A name that the call does not have is an error, so that the rule asks.
 
@@ -132,6 +155,8 @@ class Facts(Mapping[str, Any]):
         self._known = {"action": action, "args": args, "confidence": confidence}
 
     def __getitem__(self, name: str) -> Any:
+        if name == "action":
+            return self._known[name]
         found: Any = self._known
         for key in name.split("."):
             found = found if isinstance(found, Mapping) else plain(found)

@@ -73,18 +73,18 @@ def confidence(factors: ConfidenceFactors, policy: Confidence = DEFAULTS, versio
             "query_coverage": factors.query_coverage * language_model,
         },
         penalties=tuple(penalties),
-        evidence=evidence_in(factors),
+        evidence=evidence_in(factors, quality),
     )
 
 
-def evidence_in(factors: ConfidenceFactors) -> tuple[str, ...]:
-    """What was found, done or cited, beside what a model says of itself.
+def evidence_in(factors: ConfidenceFactors, quality: float) -> tuple[str, ...]:
+    """What was found, done or cited, beside what a model says of itself. A search of no quality found nothing.
 
-    >>> evidence_in(ConfidenceFactors(llm_self_confidence=0.95)), evidence_in(ConfidenceFactors(source_count=1))
+    >>> evidence_in(ConfidenceFactors(search_result_count=3), 0.0), evidence_in(ConfidenceFactors(source_count=1), 0.0)
     ((), ('sources',))
     """
     found = (
-        ("search", factors.search_result_count > 0),
+        ("search", factors.search_result_count > 0 and quality > 0),
         ("tools", factors.tool_success_count > 0),
         ("sources", factors.source_count > 0),
     )

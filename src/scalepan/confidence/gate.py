@@ -35,6 +35,7 @@ from scalepan.confidence.requests import (
     LabelDecision,
     Labelled,
     Record,
+    folded,
 )
 from scalepan.errors import BoundaryError, ConflictError, InputError, StoreError, named, quoted, shorten
 from scalepan.inforce import as_sent
@@ -310,7 +311,7 @@ class Gate:
 
     def _close(self, question: Question, answer: Answer | Unanswered) -> Verdict:
         """Write down who decided what. If somebody was quicker in the store, that answer counts."""
-        if isinstance(answer, Answer) and answer.actor is not None and answer.actor == self.actor:
+        if isinstance(answer, Answer) and answer.actor is not None and folded(answer.actor) == folded(self.actor):
             answer = Unanswered(f"{self.actor} asked, and cannot answer")
         by, why = None, answer.why
         if isinstance(answer, Unanswered):
@@ -422,7 +423,7 @@ def _said(answer: object) -> Answer | Unanswered:
     match answer:
         case bool():
             return Answer(answer)
-        case Answer():
+        case Answer(approve=bool()):
             return answer
         case None:
             return Unanswered()

@@ -1,6 +1,5 @@
 """What the store keeps of decisions: the question before it is asked, who answered it, and what was learned."""
 
-import unicodedata
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ from scalepan.confidence.requests import (
     Labelled,
     Record,
     Recorded,
+    folded,
 )
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
@@ -84,6 +84,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
             body=request.score,
             policy_version=request.policy_version,
             tenant=request.tenant,
+            project=request.project,
             subject=id_,
         )
         receipts.append(receipt)
@@ -100,7 +101,7 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
             }
         )
         payload = {"decision": id_, "level": request.level, "state": request.state}
-        events.append(AddEvent("decision", payload, request.tenant))
+        events.append(AddEvent("decision", payload, request.tenant, project=request.project))
     insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
     write_receipts(here.connection, receipts)
     here.events.add(events)
@@ -158,7 +159,8 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
     changed = msgspec.structs.replace(found, state=state, decided_by=by, why=request.why)
     body = {name: getattr(changed, name) for name in KEPT}
     here.connection.execute("UPDATE decisions SET body = ? WHERE id = ?", [_json(body), request.id])
-    here.events.add([AddEvent("decision", {"decision": request.id, "state": state}, request.tenant)])
+    payload = {"decision": request.id, "state": state}
+    here.events.add([AddEvent("decision", payload, request.tenant, project=found.project)])
     return changed
 
 
@@ -171,9 +173,8 @@ def _refuse_asker(found: Decided, *names: str | None) -> None:
 
 
 def _digest(id_: str, name: str) -> str:
-    """Of a name, salted with the decision. Case, width and blanks do not make another person."""
-    folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-    return sha256(f"{id_} {folded}".encode("utf-8", "replace")).hexdigest()[:32]
+    """Of a name, salted with the decision."""
+    return sha256(f"{id_} {folded(name)}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
 @commits(LABEL)
@@ -202,7 +203,7 @@ def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
 @reads(DECISION)
 def decision(here: "Here", request: AskDecision) -> Decided:
     """One decision."""
-    return _decision(here, request.id, request.tenant)
+    return _decision(here, request.id, request.tenant, request.project)
 
 
 def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -> Decided:

@@ -1,5 +1,6 @@
 """What the store can be asked about decisions: requests, responses and operations."""
 
+import unicodedata
 from typing import Annotated, Any
 
 import msgspec
@@ -7,6 +8,11 @@ import msgspec
 from scalepan.store.operation import Operation
 
 PENDING, APPROVED, DENIED, EXPIRED = "pending", "approved", "denied", "expired"
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: case, width and blanks do not make another person."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 class Decided(msgspec.Struct, frozen=True):
@@ -113,6 +119,8 @@ class AskDecision(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     id: str
     tenant: str = "default"
+    project: str | None = None
+    """The one project that whoever asks may see; None: any of the tenant."""
 
 
 class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

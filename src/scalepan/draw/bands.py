@@ -1,9 +1,9 @@
 """A score against each thing that it depends on: one small chart each, the thresholds as bands behind the curve."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from math import isfinite
 
+from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import COLORS, TOTAL, _svg
 
 Curve = tuple[str, Sequence[float], Sequence[float], float, float]
@@ -28,7 +28,7 @@ def bands_svg(curves: Sequence[Curve], bands: Sequence[Band], *, title: str = "T
     width = GAP + max(columns, 2) * CELL_WIDTH
     height = LEGEND + rows * CELL_HEIGHT + GAP
     body = [
-        f"<desc>{escape(_described(curves, bands))}</desc>",
+        f"<desc>{as_markup(_described(curves, bands))}</desc>",
         f'<rect width="{width}" height="{height}" fill="{GROUND}"/>',
         _legend(bands, width),
     ]
@@ -53,7 +53,7 @@ def _legend(bands: Sequence[Band], width: float) -> str:
     step = (width - 2 * GAP) / max(len(bands), 1)
     return "".join(
         f'<rect x="{GAP + number * step:.1f}" y="10" width="14" height="14" fill="{_color(number)}" stroke="{QUIET}"/>'
-        f'<text x="{GAP + number * step + 20:.1f}" y="22" fill="{TOTAL}">{escape(name)} {low:g} to {high:g}</text>'
+        f'<text x="{GAP + number * step + 20:.1f}" y="22" fill="{TOTAL}">{as_markup(name)} {low:g} to {high:g}</text>'
         for number, (name, low, high) in enumerate(bands)
     )
 
@@ -66,12 +66,12 @@ def _chart(curve: Curve, bands: Sequence[Band], left: float, top: float) -> str:
         share = (x - low) / (high - low) if high > low else 0.5
         return left + share * FRAME_WIDTH, _height(y, top)
 
-    body = [f'<text x="{left}" y="{top - 8}" fill="{TOTAL}">{escape(name)} = {x:g}</text>']
+    body = [f'<text x="{left}" y="{top - 8}" fill="{TOTAL}">{as_markup(name)} = {x:g}</text>']
     for number, (band, bottom, ceiling) in enumerate(bands):
         body.append(
             f'<rect x="{left}" y="{_height(ceiling, top):.1f}" width="{FRAME_WIDTH}" '
             f'height="{_height(bottom, top) - _height(ceiling, top):.1f}" fill="{_color(number)}">'
-            f"<title>{escape(band)}: {bottom:g} to {ceiling:g}</title></rect>"
+            f"<title>{as_markup(band)}: {bottom:g} to {ceiling:g}</title></rect>"
         )
     body.append(
         f'<rect x="{left}" y="{top}" width="{FRAME_WIDTH}" height="{FRAME_HEIGHT}" fill="none" stroke="{QUIET}"/>'
@@ -86,7 +86,7 @@ def _chart(curve: Curve, bands: Sequence[Band], left: float, top: float) -> str:
     cx, cy = at(x, y)
     body.append(
         f'<circle cx="{cx:.1f}" cy="{cy:.1f}" r="5" fill="{TOTAL}" stroke="{GROUND}" stroke-width="1.5">'
-        f"<title>{escape(name)} {x:g}: {y:.3f}</title></circle>"
+        f"<title>{as_markup(name)} {x:g}: {y:.3f}</title></circle>"
     )
     return "".join(body)
 

@@ -1,9 +1,9 @@
 """Figures side by side: a group of bars for each thing that was measured, with a line where each figure should be."""
 
 from collections.abc import Sequence
-from html import escape
 from typing import NamedTuple
 
+from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import TOTAL, _svg
 
 LABEL_WIDTH, BAR_WIDTH, NOTE_WIDTH, BAR, GAP, HEAD, FOOT = 130, 420, 90, 16, 12, 30, 22
@@ -47,7 +47,7 @@ def bars_svg(series: Sequence[Series], groups: Sequence[Group], *, title: str) -
             body.append(
                 f'<line x1="{x:.1f}" y1="{HEAD}" x2="{x:.1f}" y2="{bottom}" stroke="#fff" stroke-width="4"/>'
                 f'<line x1="{x:.1f}" y1="{HEAD}" x2="{x:.1f}" y2="{bottom}" stroke="{SERIES_COLORS[number]}" '
-                f'stroke-width="2" stroke-dasharray="5 3"><title>{escape(one.name)} {one.limit:g}</title></line>'
+                f'stroke-width="2" stroke-dasharray="5 3"><title>{as_markup(one.name)} {one.limit:g}</title></line>'
             )
     return _svg(LABEL_WIDTH + BAR_WIDTH + NOTE_WIDTH, bottom + FOOT, "".join(body), title)
 
@@ -59,7 +59,7 @@ def _legend(series: Sequence[Series]) -> str:
         limit = f", line at {one.limit:g}" if one.limit is not None else ""
         body.append(
             f'<rect x="{x}" y="6" width="12" height="12" fill="{SERIES_COLORS[number]}"/>'
-            f'<text x="{x + 18}" y="17" fill="{TOTAL}">{escape(one.name + limit)}</text>'
+            f'<text x="{x + 18}" y="17" fill="{TOTAL}">{as_markup(one.name + limit)}</text>'
         )
     return "".join(body)
 
@@ -67,14 +67,14 @@ def _legend(series: Sequence[Series]) -> str:
 def _group(group: Group, top: float, tall: float) -> str:
     body = [
         f'<text x="{LABEL_WIDTH - 8}" y="{top + tall / 2 + 5:g}" text-anchor="end" fill="{TOTAL}">'
-        f"{escape(group.label)}</text>"
+        f"{as_markup(group.label)}</text>"
     ]
     if not group.values:
         said = f"not measured: {group.note}" if group.note else "not measured"
         shown = said if len(said) <= 70 else f"{said[:69]}…"
         body.append(
-            f'<text x="{LABEL_WIDTH + 6}" y="{top + tall / 2 + 5:g}" fill="{QUIET}">{escape(shown)}'
-            f"<title>{escape(said)}</title></text>"
+            f'<text x="{LABEL_WIDTH + 6}" y="{top + tall / 2 + 5:g}" fill="{QUIET}">{as_markup(shown)}'
+            f"<title>{as_markup(said)}</title></text>"
         )
     for number, value in enumerate(group.values):
         y, wide = top + number * BAR, min(max(value, 0.0), 1.0) * BAR_WIDTH

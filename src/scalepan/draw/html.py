@@ -1,7 +1,8 @@
 """One HTML page that needs nothing else: no scripts, no fonts, no addresses."""
 
 from collections.abc import Iterable
-from html import escape
+
+from scalepan.draw.markup import as_markup
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -20,17 +21,17 @@ svg { max-width: 100%; height: auto; background: #fff; } .quiet { color: #52606d
 def page(title: str, sections: Iterable[str]) -> str:
     """A whole document; `title` is text, `sections` are HTML."""
     return (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{as_markup(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{STYLE}</style></head>\n'
-        f"<body>\n<h1>{escape(title)}</h1>\n" + "\n".join(sections) + "\n</body>\n</html>\n"
+        f"<body>\n<h1>{as_markup(title)}</h1>\n" + "\n".join(sections) + "\n</body>\n</html>\n"
     )
 
 
 def section(heading: str, body: str) -> str:
     """A heading (text) over some HTML."""
-    return f"<section><h2>{escape(heading)}</h2>\n{body}</section>"
+    return f"<section><h2>{as_markup(heading)}</h2>\n{body}</section>"
 
 
 def folded(summary: str, body: str) -> str:
     """HTML that opens on a click; `summary` is text."""
-    return f"<details><summary>{escape(summary)}</summary>{body}</details>"
+    return f"<details><summary>{as_markup(summary)}</summary>{body}</details>"

@@ -5,10 +5,9 @@ escaped, because names, notes and claims come from outside and a notebook runs w
 """
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
+from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import score_svg
-from scalepan.errors import printable
 from scalepan.score import Score
 
 INK = "currentColor"
@@ -22,18 +21,14 @@ def score_html(score: Score) -> str:
 
 def sentence_html(sentence: str, score: Score) -> str:
     """A sentence (text), and the score behind it."""
-    return f"<div><p>{_text(sentence)}</p>{score_html(score)}</div>"
+    return f"<div><p>{as_markup(sentence)}</p>{score_html(score)}</div>"
 
 
 def table_html(caption: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of text under a caption."""
-    head = "".join(f'<th style="{CELL}">{_text(column)}</th>' for column in columns)
+    head = "".join(f'<th style="{CELL}">{as_markup(column)}</th>' for column in columns)
     body = "".join(
-        "<tr>" + "".join(f'<td style="{CELL};white-space:pre-wrap">{_text(cell)}</td>' for cell in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{CELL};white-space:pre-wrap">{as_markup(cell)}</td>' for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<div><p>{_text(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-
-
-def _text(text: str) -> str:
-    return escape("\n".join(printable(line) for line in text.split("\n")))
+    return f"<div><p>{as_markup(caption)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

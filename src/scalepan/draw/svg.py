@@ -1,9 +1,9 @@
 """A Score as a picture: each part adds to the bar, each rule moves it, the end is the value."""
 
-from html import escape
 from typing import NamedTuple
 
 from scalepan.draw.bins import Bins
+from scalepan.draw.markup import as_markup
 from scalepan.errors import printable, shorten
 from scalepan.score import Score
 
@@ -31,7 +31,7 @@ def score_svg(score: Score, *, ink: str = TOTAL, quiet: str = QUIET) -> str:
     """
     if score.value is None:
         text = printable(f"{score.name}: not measured ({score.reason})")
-        return _svg(WIDTH, ROW, f'<text x="4" y="17" fill="{ink}">{escape(text)}</text>', text)
+        return _svg(WIDTH, ROW, f'<text x="4" y="17" fill="{ink}">{as_markup(text)}</text>', text)
     rows = _rows(score, score.value, ink)
     # A rule may pass beyond 0..1 before the clamp brings it back.
     high = max(1.0, *(max(row.start, row.end) for row in rows))
@@ -51,8 +51,8 @@ def score_svg(score: Score, *, ink: str = TOTAL, quiet: str = QUIET) -> str:
 
 def _cut(text: str, longest: int) -> str:
     """Text that fits its place, escaped, with the whole of it as a tooltip where it does not."""
-    shown = escape(shorten(text, longest))
-    return shown if len(text) <= longest else f"<title>{escape(shorten(text, 1000))}</title>{shown}"
+    shown = as_markup(shorten(text, longest))
+    return shown if len(text) <= longest else f"<title>{as_markup(shorten(text, 1000))}</title>{shown}"
 
 
 def _rows(score: Score, value: float, ink: str) -> list[_Row]:
@@ -96,6 +96,6 @@ def histogram_svg(bins: Bins, *, threshold: float | None = None, title: str) -> 
 def _svg(width: float, height: float, body: str, title: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
-        f'role="img" aria-label="{escape(title, quote=True)}" font-family="system-ui, sans-serif" font-size="13">'
-        f"<title>{escape(title)}</title>{body}</svg>"
+        f'role="img" aria-label="{as_markup(title)}" font-family="system-ui, sans-serif" font-size="13">'
+        f"<title>{as_markup(title)}</title>{body}</svg>"
     )

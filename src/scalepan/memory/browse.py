@@ -125,7 +125,14 @@ def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
     columns = {name: "TIMESTAMP" if name == "ts" else "VARCHAR" for name in rows[0]}
     insert_rows(here.connection, "relations", columns, rows)
     events = [
-        AddEvent("ingest", {"linked": row["id"]}, row["tenant"], request.request_id, request.link.who.trace_id)
+        AddEvent(
+            "ingest",
+            {"linked": row["id"]},
+            row["tenant"],
+            request.request_id,
+            request.link.who.trace_id,
+            request.link.who.project,
+        )
         for row, request in zip(rows, requests, strict=True)
     ]
     here.events.add(events)

@@ -2,17 +2,12 @@
 
 from typing import Annotated, Literal
 
-import msgspec
-
 from scalepan.check import in_order
-from scalepan.names import Label
 from scalepan.policy._fields import Section, choice, count, number, share
-from scalepan.policy.invariants import InvariantError, names_in, parse
+from scalepan.policy.gate import Gate
 from scalepan.policy.stand_ins import StandIns
 
 Aggregation = Literal["mean", "min", "weighted"]
-Evidence = Literal["required", "optional"]
-Then = Literal["notify", "confirm", "escalate"]
 
 
 class SearchQuality(Section, frozen=True, kw_only=True):
@@ -64,41 +59,6 @@ class Thresholds(Section, frozen=True, kw_only=True):
             raise ValueError(
                 f"silent {self.silent:g}, notify {self.notify:g}, confirm {self.confirm:g}: they must not rise"
             )
-
-
-class GateRule(Section, frozen=True, kw_only=True):
-    """When the gate must tell or ask, however sure the agent is. A rule raises the level and never lowers it."""
-
-    when: Annotated[str, choice("over action, args.NAME and confidence, such as args.amount > 500")]
-    then: Annotated[Then, in_order(Then), choice("the least that happens: tell, ask, or hand over")] = "confirm"
-
-    def __post_init__(self) -> None:
-        try:
-            parse(self.when)
-        except InvariantError as error:
-            raise ValueError(f"when: {error}") from None
-        for name in names_in(self.when):
-            if name not in ("action", "confidence") and not name.startswith("args."):
-                raise ValueError(f"when: no name '{name}'; there are action, confidence and args.NAME")
-
-
-class Gate(Section, frozen=True, kw_only=True):
-    """When a person is asked, and how."""
-
-    timeout_seconds: Annotated[
-        float, number("how long to wait for an answer; then the action is not done", "seconds", gt=0)
-    ] = 300.0
-    evidence: Annotated[
-        Evidence,
-        in_order(Evidence),
-        choice("whether going on needs a search result, a tool result or a source beside the agent's own word"),
-    ] = "required"
-    always_ask: Annotated[list[Label], choice("names of actions that a person must always approve")] = msgspec.field(
-        default_factory=list
-    )
-    rules: Annotated[list[GateRule], choice("when to tell or ask, by the action and its arguments")] = msgspec.field(
-        default_factory=list
-    )
 
 
 class Confidence(Section, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ import yaml
 from scalepan.arguments import as_mapping, as_path
 from scalepan.check import Problem, join, problems
 from scalepan.errors import PolicyError, quoted
-from scalepan.policy import boundary, redact, retrieval
+from scalepan.policy import boundary, gate, redact, retrieval
 from scalepan.policy.files import file_layers, user_file_path
 from scalepan.policy.model import Policy
 from scalepan.policy.trust import Ignored, Layer, at, reserved, tell, without
@@ -167,6 +167,10 @@ def _lay(merged: dict[str, Any], layer: Layer) -> list[Ignored]:
                 wanted = said.pop(name)
                 section.tighten(merged[name], wanted)
                 refused += [Ignored(f"{name}.{p}", v, "less strict") for p, v in section.looser(wanted, merged[name])]
+    if not layer.may_send and isinstance(asks := at(said, "confidence.gate"), Mapping):
+        above = at(merged, "confidence.gate")
+        if isinstance(above, Mapping):
+            said["confidence"] = {**said["confidence"], "gate": gate.with_those_above(asks, above)}
     if isinstance(said.get("retrieval"), Mapping) and isinstance(merged["retrieval"], dict):
         retrieval.yield_half_lives(merged["retrieval"], said["retrieval"])
     merge(merged, said)

@@ -1,4 +1,5 @@
-"""What a policy may not say unless the user named it: where text is sent, under which key, and which files are read.
+"""What a policy may not say unless the user did: where text is sent, under which key, which files are read, and that an
+agent's own word is enough.
 
 A file found by walking upward and a policy in a store are data that somebody else may have put there. What they say of
 those keys is ignored, and told once. (Code is run for no policy at all: a preset names registered scorers.)
@@ -35,7 +36,7 @@ class Layer(NamedTuple):
 
     @property
     def may_send(self) -> bool:
-        """Whether it may say where text is sent, under which key, and which files are read."""
+        """Whether it may say where text is sent, which files are read, and how little the gate asks for."""
         return self.source in ("named", "call")
 
 
@@ -56,6 +57,7 @@ def reserved(layer: Layer) -> Iterator[Ignored]:
     if layer.may_send:
         return
     judge, embed = _table(layer.values, "judge"), _table(layer.values, "embed")
+    gate = _table(_table(layer.values, "confidence"), "gate")
     if "base_url" in judge:
         yield Ignored("judge.base_url", judge["base_url"], "where text is sent")
     if "key_env" in judge:
@@ -64,25 +66,32 @@ def reserved(layer: Layer) -> Iterator[Ignored]:
         yield Ignored("judge.redact", False, "whether text is sent unredacted")
     if isinstance(model := embed.get("model"), str) and model.startswith(PATH_STARTS):
         yield Ignored("embed.model", model, "which files are read")
+    if gate.get("evidence") == "optional":
+        yield Ignored("confidence.gate.evidence", "optional", "whether an agent goes on by its own word alone")
 
 
 def without(values: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
-    """The same values without these keys of sections.
+    """The same values without these keys.
 
     >>> without({"judge": {"base_url": "http://x", "model": "m"}}, ["judge.base_url"])
     {'judge': {'model': 'm'}}
     """
     left = dict(values)
     for path in paths:
-        section, _, key = path.partition(".")
-        left[section] = {name: value for name, value in left[section].items() if name != key}
+        key, _, rest = path.partition(".")
+        if rest:
+            left[key] = without(left[key], [rest])
+        else:
+            del left[key]
     return left
 
 
 def at(values: Mapping[str, Any], path: str) -> Any:
-    """What stands at a key of a section."""
-    section, _, key = path.partition(".")
-    return _table(values, section).get(key)
+    """What stands at a path; None if nothing does."""
+    found: Any = values
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
 def _table(values: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -140,7 +140,11 @@ def _last(seen: Seen) -> tuple[str, str, list[Number]]:
 
 def _decision(seen: Seen, id_: str) -> list[Number] | None:
     found = seen.rows(
-        "SELECT score_id, level, body::TEXT, ts::TEXT FROM decisions WHERE id = ? AND tenant = ?", id_, seen.who.tenant
+        "SELECT score_id, level, body::TEXT, ts::TEXT FROM decisions WHERE id = ? AND tenant = ? "
+        "AND ((body->>'project') IS NULL OR (body->>'project') = ?)",
+        id_,
+        seen.who.tenant,
+        seen.who.project,
     )
     if not found:
         return None

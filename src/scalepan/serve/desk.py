@@ -220,12 +220,12 @@ class Desk:
         gate = Gate(self.policy(), store=self.store, tenant=settings.tenant, project=settings.project, actor=actor)
         return gate.open(_factors(request.factors), clean(request.action), request.args or None)
 
-    def question(self, id_: str) -> str | None:
+    def question(self, id_: str, asked: Caller) -> str | None:
         """What to ask a person about a decision; None where it does not wait any more."""
         from scalepan.confidence.requests import PENDING
         from scalepan.serve.question import look_up, question_text
 
-        found = look_up(self.store, self.settings.tenant, id_)
+        found = look_up(self.store, self.settings.tenant, id_, asked.project)
         return question_text(found) if found.state == PENDING else None
 
     def answer(self, id_: str, said: Said, asked: Caller) -> None:
@@ -240,10 +240,8 @@ class Desk:
             AnswerQuestion(id_, said.approve, self.settings.tenant, who, said.why, said.expire, redact=redact),
         )
 
-    def answer_decision(
-        self, id_: str, request: requests.Answer, asked: Caller, project: str | None
-    ) -> answers.Decision:
-        """Answer a question by its id, with a token that may. Not one that it asked itself; `project` narrows it."""
+    def answer_decision(self, id_: str, request: requests.Answer, asked: Caller) -> answers.Decision:
+        """Answer a question by its id, with a token that may. Not one that it asked itself."""
         from scalepan.confidence.requests import AnswerQuestion
 
         _check_may_answer(asked)
@@ -256,19 +254,19 @@ class Desk:
                 request.actor,
                 request.why,
                 identity=asked.identity,
-                project=project,
+                project=asked.project,
                 redact=as_sent(self.policy()),
             ),
         )
         return self.decided(id_, asked)
 
-    def waiting(self, asked: Caller, project: str | None) -> list[answers.Waiting]:
+    def waiting(self, asked: Caller) -> list[answers.Waiting]:
         """The questions that a token that may answer can answer."""
         from scalepan.confidence.requests import AskDecisions
         from scalepan.serve.question import question_text
 
         _check_may_answer(asked)
-        wanted = AskDecisions(self.settings.tenant, project=project)
+        wanted = AskDecisions(self.settings.tenant, project=asked.project)
         return [
             answers.Waiting(
                 decision_id=found.id,
@@ -285,7 +283,7 @@ class Desk:
         """A decision as it stands."""
         from scalepan.serve.question import as_answer, how_to_answer, look_up
 
-        found = look_up(self.store, self.settings.tenant, check_id(id_))
+        found = look_up(self.store, self.settings.tenant, check_id(id_), asked.project)
         how = how_to_answer(found.id, self.store, self.settings.tenant, remote=asked.identity is not None)
         return as_answer(found, how, **self._envelope(asked, "confidence"))
 
@@ -305,17 +303,18 @@ class Desk:
         sections: dict[str, Any] = _safe(msgspec.to_builtins(policy))
         return {name: {**section, "version": policy.version(name)} for name, section in sections.items()}
 
-    def events(self) -> list[dict[str, Any]]:
-        """What happened last in this tenant: numbers and ids, no text and no claims of other projects.
+    def events(self, asked: Caller) -> list[dict[str, Any]]:
+        """What happened last in this tenant, or in the one project of a token: numbers and ids, no text.
 
         A token that does not open every class is not told what others did with claims: their number is a hint too.
         """
-        tenant = self.settings.tenant.replace("'", "''")
+        tenant = _quoted(self.settings.tenant)
+        within = "" if asked.project is None else f"AND (payload->>'project') = {_quoted(asked.project)} "
         limited = self.settings.classes is not None and set(self.settings.classes) < set(CLASSES)
         topics = f"AND topic NOT IN ({', '.join(map(repr, OF_CLAIMS))}) " if limited else ""
         rows = self.store.sql(
             "SELECT id, ts, topic, payload, request_id, trace_id FROM events "  # noqa: S608 - quotes are doubled
-            f"WHERE tenant = '{tenant}' {topics}ORDER BY ts DESC, rowid DESC LIMIT {RECENT_EVENTS}"
+            f"WHERE tenant = {tenant} {within}{topics}ORDER BY ts DESC, rowid DESC LIMIT {RECENT_EVENTS}"
         )
         names = ("id", "at", "topic", "payload", "request_id", "trace_id")
         events = [dict(zip(names, row, strict=True)) for row in rows]
@@ -394,6 +393,11 @@ class Desk:
             "provenance": {name: value for name, value in origin.items() if value is not None},
             "entities": [{"name": one_line(entity.name), "type": entity.type} for entity in claim.entities],
         }
+
+
+def _quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return "'" + name.replace("'", "''") + "'"
 
 
 def _check_may_answer(asked: Caller) -> None:

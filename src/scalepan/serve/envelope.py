@@ -31,6 +31,8 @@ class Caller(msgspec.Struct, frozen=True):
     """By what the door knows who asks: a token. It is what a question is asked by, and cannot be answered by."""
     may_answer: bool | None = None
     """Whether the token may answer questions; None where there is no token, and the client is this user's own."""
+    project: str | None = None
+    """The one project that the token opens; None: any of the tenant."""
 
 
 def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> Caller:

@@ -155,7 +155,7 @@ class Door:
             opened = await do(partial(desk.open_decision, request, asked))
             id_, said = opened.id, None
             can_ask = opened.waits and may_be_asked and person.can_be_asked(ctx)
-            question = await do(partial(desk.question, id_)) if can_ask else None
+            question = await do(partial(desk.question, id_, asked)) if can_ask else None
             if question is not None and person.is_asked_by_answer(ctx):
                 return person.input_required(question, id_)
             if question is not None:
@@ -228,7 +228,7 @@ def _read(desk: Desk, uri: str, asked: Caller) -> Any:
     if uri == POLICY:
         return desk.policy_page()
     if uri == EVENTS:
-        return desk.events()
+        return desk.events(asked)
     if uri.startswith(CLAIM):
         return desk.claim(uri.removeprefix(CLAIM), asked)
     raise NotFoundError(f"nothing to read at '{one_line(uri)}'; there are {POLICY}, {EVENTS} and {CLAIM}{{id}}")

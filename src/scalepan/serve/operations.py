@@ -100,7 +100,7 @@ def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
         row["expires_at"] = _timestamp(request.expires_at)
         rows.append(row)
     insert_rows(here.connection, "tokens", TOKEN_COLUMNS, rows)
-    here.events.add([_event("created", request.id, request.tenant) for request in requests])
+    here.events.add([_event("created", request.id, request.tenant, request.project) for request in requests])
     return [_token(here, request.id) for request in requests]
 
 
@@ -116,7 +116,7 @@ def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
         if found.revoked_at is not None:
             raise ConflictError(f"token '{request.id}' is revoked already")
         here.connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", [utc_now(), request.id])
-        here.events.add([_event("revoked", request.id, found.tenant)])
+        here.events.add([_event("revoked", request.id, found.tenant, found.project)])
         revoked.append(_token(here, request.id))
     return revoked
 
@@ -142,8 +142,8 @@ def _read(row: Sequence[Any]) -> Token:
     return Token(id_, hash_, tenant, project, msgspec.json.decode(classes, type=tuple[BoundaryClass, ...]), *more)
 
 
-def _event(what: str, id_: str, tenant: str) -> AddEvent:
-    return AddEvent(TOPIC, {"token": id_, "change": what}, tenant)
+def _event(what: str, id_: str, tenant: str, project: str | None) -> AddEvent:
+    return AddEvent(TOPIC, {"token": id_, "change": what}, tenant, project=project)
 
 
 def _timestamp(seconds: float | None) -> str | None:

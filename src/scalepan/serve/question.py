@@ -26,9 +26,9 @@ def close(store: Store, request: AnswerQuestion) -> None:
         return
 
 
-def look_up(store: Store, tenant: str, id_: str) -> Decided:
-    """A decision as it stands. What waited too long is expired, whether or not somebody wrote that down."""
-    found: Decided = store.call("confidence.decision", AskDecision(id_, tenant))
+def look_up(store: Store, tenant: str, id_: str, project: str | None) -> Decided:
+    """A decision as it stands, of one project or of any. What waited too long is expired, written down or not."""
+    found: Decided = store.call("confidence.decision", AskDecision(id_, tenant, project))
     late = found.state == PENDING and found.expires_at is not None and time() > found.expires_at
     return msgspec.structs.replace(found, state=EXPIRED) if late else found
 

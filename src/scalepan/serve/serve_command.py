@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 from click.core import ParameterSource
 
 from scalepan.errors import InputError, MissingExtraError, printable
 from scalepan.policy.boundary import CLASSES, BoundaryClass
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.options import DEFAULT, NAMES, door_options, store_option
+from scalepan.text.jsonline import json_line
 
 if TYPE_CHECKING:
     from scalepan.serve.operations import Token
@@ -137,7 +137,7 @@ def serve(
         def ready() -> None:
             told = {"url": run.url(listener), "store": str(store.path), "tenant": tenant, "project": project}
             if as_json:
-                click.echo(msgspec.json.encode(told))
+                click.echo(json_line(told), nl=False)
             _tell(f"serving {told['url']}, store {store.path}, tenant {tenant}, project {project}")
 
         run.run(app, listener, limits, ready)
@@ -217,7 +217,7 @@ def create(
             may_answer=may_answer,
         )
     if as_json:
-        click.echo(msgspec.json.encode({"token": made.value, **tokens.as_shown(made.token)}))
+        click.echo(json_line({"token": made.value, **tokens.as_shown(made.token)}), nl=False)
     else:
         click.echo(made.value)
         _tell(f"token {made.token.id} for {_for(made.token)}; it is not shown again")
@@ -242,7 +242,7 @@ def list_(store_file: Path | None, as_json: bool) -> None:
     for one in found:
         shown = tokens.as_shown(one)
         if as_json:
-            click.echo(msgspec.json.encode(shown))
+            click.echo(json_line(shown), nl=False)
         else:
             click.echo(f"{one.id}  {shown['state']:<7}  {_for(one)}{f'  {printable(one.note)}' if one.note else ''}")
     if not found and not as_json:
@@ -266,7 +266,7 @@ def revoke(id_: str, store_file: Path | None, as_json: bool) -> None:
     with Store(store_file) as store:
         revoked = tokens.revoke(store, id_)
     if as_json:
-        click.echo(msgspec.json.encode(tokens.as_shown(revoked)))
+        click.echo(json_line(tokens.as_shown(revoked)), nl=False)
     else:
         _tell(f"token {revoked.id} is revoked")
 

@@ -25,6 +25,8 @@ class AddEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tenant: str | None = None
     request_id: str | None = None
     trace_id: str | None = None
+    project: str | None = None
+    """Whose project it happened in; goes into the payload, so that who may see one project sees its events only."""
 
 
 class EventAdded(msgspec.Struct, frozen=True):

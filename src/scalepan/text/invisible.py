@@ -13,6 +13,8 @@ HIDDEN = f"\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2800{IGNORED}"
 JOINERS = "\u200c\u200d"
 SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"
 """These two change the letter before them, as in Persian, emoji and Japanese names."""
+ACTING = re.compile(f"[{HIDDEN}\u2028\u2029]")
+"""What acts on a terminal, or hides in it; line ends and tabs do not."""
 _VISIBLE = re.compile(f"[^\\s{HIDDEN}{JOINERS}{SELECTORS}]")
 
 

@@ -1,15 +1,20 @@
 """A run of valued traces as one HTML page: how values are spread, and each trace with its picture."""
 
-from html import escape
+from functools import partial
+
+import msgspec
 
 from scalepan.draw.html import folded, page, section
+from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import histogram_svg, score_svg
 from scalepan.errors import counted
+from scalepan.redact import Redactor
+from scalepan.score import Score
 from scalepan.trace.batch import Summary, Valued
 
 
-def report_page(summary: Summary) -> str:
-    """The page; of a long run it shows the best traces."""
+def report_page(summary: Summary, redactor: Redactor) -> str:
+    """The page, redacted like everything that is kept; of a long run it shows the best traces."""
     whole = summary.count <= len(summary.first)
     rows = summary.first if whole else summary.top
     counts = (
@@ -24,15 +29,26 @@ def report_page(summary: Summary) -> str:
     return page(
         "What these traces are worth",
         [
-            f"<p>{escape(counts)}.</p>",
-            *(f'<p class="quiet">{escape(note)}: a default stands in.</p>' for note in notes),
+            f"<p>{as_markup(counts)}.</p>",
+            *(f'<p class="quiet">{as_markup(note)}: a default stands in.</p>' for note in notes),
             section("How the values are spread", spread),
-            section(f"{heading}, each opens on a click", "\n".join(map(_row, rows))),
+            section(f"{heading}, each opens on a click", "\n".join(map(partial(_row, redactor), rows))),
         ],
     )
 
 
-def _row(row: Valued) -> str:
+def _row(redactor: Redactor, row: Valued) -> str:
     details = row.score.details
-    why = f"<p>{escape(row.trace.task.objective)}</p>{score_svg(row.score)}<p>{escape(str(details.gate))}</p>"
-    return folded(f"{row.value:.3f}  {details.gate.verdict}  {row.trace.id}  ({details.domain})", why)
+    objective, gate, id_, domain = (
+        redactor.redact(text).text
+        for text in (row.trace.task.objective, str(details.gate), row.trace.id, details.domain)
+    )
+    why = f"<p>{as_markup(objective)}</p>{score_svg(_redacted(row.score, redactor))}<p>{as_markup(gate)}</p>"
+    return folded(f"{row.value:.3f}  {details.gate.verdict}  {id_}  ({domain})", why)
+
+
+def _redacted(score: Score, redactor: Redactor) -> Score:
+    """The same score; a note may name what a trace does."""
+    parts = (msgspec.structs.replace(part, note=redactor.redact(part.note).text) for part in score.parts)
+    rules = (msgspec.structs.replace(rule, note=redactor.redact(rule.note).text) for rule in score.rules)
+    return msgspec.structs.replace(score, parts=tuple(parts), rules=tuple(rules))

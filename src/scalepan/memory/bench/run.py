@@ -95,7 +95,9 @@ def bench_store(
     asked = sample(queries, limit)
     notes += _sampled(asked, queries)
     done = measure(str(memory.store.path), memory, {"": memory}, asked, k, notes, tell, len(claims))
-    event = AddEvent("benchmark", _payload(done), memory.who.tenant, trace_id=memory.who.trace_id)
+    event = AddEvent(
+        "benchmark", _payload(done), memory.who.tenant, trace_id=memory.who.trace_id, project=memory.who.project
+    )
     memory.store.call("store.add_event", event)
     return done
 

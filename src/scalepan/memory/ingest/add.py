@@ -392,7 +392,9 @@ def _ingested(request: Keep, answer: AllAdded) -> AddEvent:
         "known": [claim.id for claim in answer.claims if not claim.created],
         "redacted": redacted,
     }
-    return AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)
+    return AddEvent(
+        "ingest", payload, request.who.tenant, request.request_id, request.who.trace_id, request.who.project
+    )
 
 
 def _into_index(

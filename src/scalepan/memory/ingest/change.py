@@ -175,7 +175,9 @@ def _change(here: "Here", request: _Changes) -> None:
             write_vectors(here, [request.claim], reworded.vector, reworded.model or "")
     _check_still_in_reach(connection, request)
     payload = {"changed": request.claim, "fields": sorted(columns)}
-    here.events.add([AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id)])
+    here.events.add(
+        [AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id, request.who.project)]
+    )
 
 
 def _now(connection: "DuckDBPyConnection", request: _Changes) -> tuple[str, str]:

@@ -73,7 +73,13 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         found = _found(connection, request)
         erase_rows(connection, found)
         payload = {"forgotten": len(found)}
-        here.events.add([AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)])
+        here.events.add(
+            [
+                AddEvent(
+                    "ingest", payload, request.who.tenant, request.request_id, request.who.trace_id, request.who.project
+                )
+            ]
+        )
         answers.append(Forgotten(len(found)))
         ids += found
 

@@ -124,7 +124,16 @@ def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
     found = {table: count for table, count in {**removed, "index": len(astray)}.items() if count}
     if found:
         here.events.add(
-            [AddEvent("ingest", {"orphans": found}, request.who.tenant, request.request_id, request.who.trace_id)]
+            [
+                AddEvent(
+                    "ingest",
+                    {"orphans": found},
+                    request.who.tenant,
+                    request.request_id,
+                    request.who.trace_id,
+                    request.who.project,
+                )
+            ]
         )
         ask_for_rewrite(connection)
         drop(here.path)  # before the commit, as in forgetting

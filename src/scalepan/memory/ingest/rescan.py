@@ -128,7 +128,9 @@ def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
             replace_entities(connection, claim.id, request.who.tenant, claim.entities)
             ids.append(claim.id)
         payload = {"rescanned": [claim.id for claim in still]}
-        event = AddEvent("ingest", payload, request.who.tenant, request.request_id, request.who.trace_id)
+        event = AddEvent(
+            "ingest", payload, request.who.tenant, request.request_id, request.who.trace_id, request.who.project
+        )
         here.events.add([event])
     ask_for_rewrite(connection)
 

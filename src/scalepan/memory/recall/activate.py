@@ -59,7 +59,7 @@ def search(here: "Here", request: Ask) -> Recall:
     request = traced(request)
     answer, event = recall(here, request, "search")
     who = request.who
-    here.commit_later(NOTE_RECALL, AddEvent("search", event, who.tenant, here.id, who.trace_id))
+    here.commit_later(NOTE_RECALL, AddEvent("search", event, who.tenant, here.id, who.trace_id, who.project))
     return answer
 
 
@@ -180,6 +180,7 @@ def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
             request.who.tenant,
             request.request_id,
             request.who.trace_id,
+            request.who.project,
         )
         for request, event in zip(requests, said, strict=True)
     ]

@@ -5,16 +5,17 @@ which takes DuckDB a moment, and brings the claims that differ up to date; so a 
 """
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from zipfile import BadZipFile
 
 import msgspec
 import numpy as np
 
 from scalepan.check import resolved
-from scalepan.files import open_private
+from scalepan.files import is_ours, open_private
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.memory.recall.candidates.words import SavedWords, Words
@@ -66,7 +67,7 @@ def drop(store: Path) -> None:
 def load(cursor: "DuckDBPyConnection", store: Path, index: Index) -> bool:
     """Fill an empty index with the saved one, and bring it up to what the tables say; False if there is none of use."""
     try:
-        with index_path(store).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        with _open_own(index_path(store)) as file, np.load(file, allow_pickle=False) as arrays:
             if bytes(arrays["made_by"]).decode() != _made_by(index):
                 return False
             there = dict(zip(*_fingerprints(cursor), strict=True))
@@ -85,6 +86,16 @@ def load(cursor: "DuckDBPyConnection", store: Path, index: Index) -> bool:
     refresh(cursor, index, changed)
     index.unsaved = len(changed)
     return True
+
+
+def _open_own(path: Path) -> BinaryIO:
+    """The file, if it is a plain one of this user's: in a shared folder somebody else may have put another there."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode) or not is_ours(found):
+        os.close(handle)
+        raise PermissionError(f"{path} is not a file of this user's")
+    return open(handle, "rb")
 
 
 def save(cursor: "DuckDBPyConnection", store: Path, index: Index) -> None:

@@ -216,7 +216,9 @@ class _Search:
 
     def tell_fallback(self, payload: dict[str, Any]) -> None:
         """Something did not work, and something else is used: an event."""
-        event = AddEvent("search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id)
+        event = AddEvent(
+            "search_fallback", payload, self._who.tenant, self._here.id, self._who.trace_id, self._who.project
+        )
         self._here.commit_later(ADD_EVENT, event)
 
 

@@ -316,4 +316,4 @@ def _tell(
         "utility": [before.utility, after.utility],
         "confidence": [before.confidence, after.confidence],
     }
-    here.events.add([AddEvent("critic", {**payload, **numbers}, who.tenant, request_id, who.trace_id)])
+    here.events.add([AddEvent("critic", {**payload, **numbers}, who.tenant, request_id, who.trace_id, who.project)])

@@ -40,7 +40,7 @@ class Answering:
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
         request = as_request(said, requests.Answer)
-        work = partial(visit.desk.answer_decision, scope["path_params"]["id"], request, visit.caller, visit.project)
+        work = partial(visit.desk.answer_decision, scope["path_params"]["id"], request, visit.caller)
         async with self._work.places.at_once():
             found = await self._work.run(OTHER_SECONDS, NAME, work)
         await respond(send, 200, found)

@@ -173,9 +173,8 @@ class Guard:
         visit.token = token.id
         identity = f"token {token.id}"
         visit.caller = msgspec.structs.replace(
-            visit.caller, client=identity, identity=identity, may_answer=bool(token.may_answer)
+            visit.caller, client=identity, identity=identity, may_answer=bool(token.may_answer), project=token.project
         )
-        visit.project = token.project
         visit.desk = self._desks.desk(
             token.tenant,
             token.project if token.project is not None else project or settings.project,

@@ -40,30 +40,30 @@ class Read(NamedTuple):
     path: str
     summary: str
     answer: type[Envelope]
-    run: Callable[[Desk, str, Caller, str | None], Envelope]
-    """The desk, the id in the path, who asks, and the one project of their token."""
+    run: Callable[[Desk, str, Caller], Envelope]
+    """The desk, the id in the path, and who asks."""
 
 
-def _policy(desk: Desk, _: str, asked: Caller, __: str | None) -> PolicyPage:
+def _policy(desk: Desk, _: str, asked: Caller) -> PolicyPage:
     return PolicyPage(policy=desk.policy_page(), **_ids(desk, asked))
 
 
-def _events(desk: Desk, _: str, asked: Caller, __: str | None) -> Events:
-    return Events(events=desk.events(), **_ids(desk, asked))
+def _events(desk: Desk, _: str, asked: Caller) -> Events:
+    return Events(events=desk.events(asked), **_ids(desk, asked))
 
 
-def _claim(desk: Desk, id_: str, asked: Caller, _: str | None) -> Claim:
+def _claim(desk: Desk, id_: str, asked: Caller) -> Claim:
     found = desk.claim(id_, asked)
     ids = {name: found.pop(name) for name in Envelope.__struct_fields__}
     return Claim(claim=found, **ids)
 
 
-def _decision(desk: Desk, id_: str, asked: Caller, _: str | None) -> answers.Decision:
+def _decision(desk: Desk, id_: str, asked: Caller) -> answers.Decision:
     return desk.decided(id_, asked)
 
 
-def _decisions(desk: Desk, _: str, asked: Caller, project: str | None) -> answers.Decisions:
-    return answers.Decisions(decisions=desk.waiting(asked, project), **_ids(desk, asked))
+def _decisions(desk: Desk, _: str, asked: Caller) -> answers.Decisions:
+    return answers.Decisions(decisions=desk.waiting(asked), **_ids(desk, asked))
 
 
 def _ids(desk: Desk, asked: Caller) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Reading:
         """Answer a request."""
         visit = visit_of(scope)
         visit.operation = self._read.name
-        work = partial(self._read.run, visit.desk, scope["path_params"].get("id", ""), visit.caller, visit.project)
+        work = partial(self._read.run, visit.desk, scope["path_params"].get("id", ""), visit.caller)
         async with self._work.places.at_once():
             found = await self._work.run(SEARCH_SECONDS, "reading", work)
         await respond(send, 200, msgspec.to_builtins(found, enc_hook=str))

@@ -40,7 +40,9 @@ class HttpDoor(Door):
     def caller(self, ctx: Context) -> Caller:
         """The client by its own name, and by its token."""
         known = visit_of(ctx.request.scope).caller if ctx.request is not None else caller()
-        return msgspec.structs.replace(super().caller(ctx), identity=known.identity, may_answer=known.may_answer)
+        return msgspec.structs.replace(
+            super().caller(ctx), identity=known.identity, may_answer=known.may_answer, project=known.project
+        )
 
     async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
         """As any other request: a server that stops waits for it."""

@@ -25,7 +25,7 @@ class Visit:
     still_admitted: Callable[[], Awaitable[None]]
     """Given by the guard too: RefusedError once the token opens nothing more; waits for the next turn."""
     __slots__ = (
-        *("body_read", "caller", "desk", "headers", "operation", "project", "received", "sent", "status"),
+        *("body_read", "caller", "desk", "headers", "operation", "received", "sent", "status"),
         *("still_admitted", "token"),
     )
 
@@ -37,8 +37,6 @@ class Visit:
         trace_id = caller({"traceparent": traceparent.decode("latin-1")}).trace_id if traceparent else uuid4().hex
         self.caller = Caller(id_, trace_id)
         self.token: str | None = None
-        self.project: str | None = None
-        """The one project that the token opens; None: any."""
         self.operation = "other"
         self.status = 0
         self.received = self.sent = 0

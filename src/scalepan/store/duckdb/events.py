@@ -1,7 +1,7 @@
 """Events: what happened, in ids and numbers."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import msgspec
@@ -31,7 +31,7 @@ class Events:
                 ts=now,
                 tenant=event.tenant,
                 topic=event.topic,
-                payload=msgspec.json.encode(event.payload).decode(),
+                payload=msgspec.json.encode(_payload(event)).decode(),
                 request_id=event.request_id,
                 # Every event is part of something; one that came without a trace id is a call of its own.
                 trace_id=event.trace_id or uuid4().hex,
@@ -40,3 +40,8 @@ class Events:
         ]
         EVENTS.insert(self._connection, rows)
         return [row.id for row in rows]
+
+
+def _payload(event: "AddEvent") -> Any:
+    named = isinstance(event.payload, dict) and event.project is not None
+    return {**event.payload, "project": event.project} if named else event.payload

@@ -1,6 +1,7 @@
 """Opening the file: what is there is looked at first, and changed only when it is sound and ours."""
 
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -8,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalepan.errors import StoreError
+from scalepan.errors import StoreError, quoted, shorten
 from scalepan.files import FOLDER_MODE, close_to_others, is_ours, open_private
 from scalepan.store.duckdb import generation, schema
 from scalepan.store.duckdb.generation import Generation
@@ -29,6 +30,9 @@ SETTINGS = {
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
 }
+
+VERSION_TEXT = re.compile("[1-9][0-9]{0,5}")
+OWN_MACRO = re.compile(r"CREATE MACRO (\w+)")
 
 
 def open_database(path: Path, *, accept_loss: bool = False) -> "tuple[DuckDBPyConnection, Generation]":
@@ -114,7 +118,7 @@ def drop_work_folder(path: Path) -> None:
 
 
 def _lock_in(connection: "DuckDBPyConnection", path: Path) -> None:
-    """From now on this database reaches no file but its own and its work folder, and no query can change that."""
+    """From now on no query can change what this database reaches. Its work folder is made, empty and private."""
     drop_work_folder(path)
     folder = work_folder(path)
     with suppress(OSError):  # a full disk; without the folder, what does not fit into memory fails
@@ -122,9 +126,6 @@ def _lock_in(connection: "DuckDBPyConnection", path: Path) -> None:
         folder.chmod(FOLDER_MODE)
     if os.path.lexists(folder) and not (stat.S_ISDIR(folder.lstat().st_mode) and is_ours(folder.lstat())):
         raise StoreError(f"{folder} is in the way: it is no folder of yours; remove it")
-    quoted = str(folder).replace("'", "''")
-    connection.execute(f"SET temp_directory = '{quoted}'")
-    connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
@@ -163,7 +164,10 @@ def create(path: Path) -> None:
 
 
 def _connect(path: Path) -> "DuckDBPyConnection":
-    connection: DuckDBPyConnection = duckdb().connect(str(path), config=SETTINGS)
+    # From the first query on, this database reaches no file but its own and those in its work folder: the file may be
+    # somebody else's work, and a view in it would read what it names.
+    reaches = {"temp_directory": str(work_folder(path)), "enable_external_access": False}
+    connection: DuckDBPyConnection = duckdb().connect(str(path), config=SETTINGS | reaches)
     connection.execute("PRAGMA disable_checkpoint_on_shutdown")
     connection.execute("SET GLOBAL TimeZone = 'UTC'")  # as times are kept, so that a query may compare them with now()
     return connection
@@ -188,26 +192,45 @@ def _check_log(path: Path) -> None:
 
 
 def _version(path: Path, connection: "DuckDBPyConnection") -> int:
-    """Which version of a store it is; StoreError for a database that is somebody else's."""
-    found = connection.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
-        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
-    ).fetchall()
-    names = {name for (name,) in found}
+    """Which version of a store it is; StoreError for a database that is somebody else's.
+
+    A view could stand for a table of the store, and a macro for a function that its queries use. These queries call
+    functions by their whole name, which no macro has.
+    """
+    tables = _names(connection, "SELECT table_name FROM system.main.duckdb_tables() WHERE NOT internal")
+    others = _names(
+        connection,
+        "SELECT view_name FROM system.main.duckdb_views() WHERE NOT internal "
+        "UNION ALL SELECT function_name FROM system.main.duckdb_functions() WHERE NOT internal",
+    ).difference(*map(OWN_MACRO.findall, schema.MIGRATIONS))
     row = None
-    if "meta" in names:
+    if "meta" in tables:
+        if others:
+            raise StoreError(
+                f"{path}: the file has views or macros ({_listed(others)}); a store of Scalepan's has none: drop them"
+            )
         with suppress(duckdb().BinderException):  # a table of that name with other columns
             row = connection.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
     if row is None:
-        if names:
-            listed = f"{', '.join(sorted(names)[:3])}{' …' if len(names) > 3 else ''}"
-            raise StoreError(f"{path}: the file has tables ({listed}), and is no store of Scalepan's")
+        if tables or others:
+            found = _listed(tables | others)
+            raise StoreError(f"{path}: the file has tables ({found}), and is no store of Scalepan's")
         return 0
+    if not VERSION_TEXT.fullmatch(str(row[0])):
+        raise StoreError(f"{path}: {quoted(row[0])} is no version of a store; restore a copy")
     if int(row[0]) > schema.VERSION:
         raise StoreError(
             f"{path} is of version {row[0]}, and this Scalepan knows {schema.VERSION}: upgrade Scalepan to use it"
         )
     return int(row[0])
+
+
+def _names(connection: "DuckDBPyConnection", query: str) -> set[str]:
+    return {name for (name,) in connection.execute(query).fetchall()}
+
+
+def _listed(names: set[str]) -> str:
+    return f"{', '.join(map(shorten, sorted(names)[:3]))}{' …' if len(names) > 3 else ''}"
 
 
 def _bring_up(connection: "DuckDBPyConnection", found: int) -> Generation:

@@ -41,23 +41,25 @@ def rewrite_if_asked(connection: "DuckDBPyConnection", path: Path, note: Note) -
     return path.stat().st_ino != before
 
 
+def quoted(name: str) -> str:
+    """A name as SQL writes it: that of a file is one too, and may have quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: Note) -> None:
     fresh.unlink(missing_ok=True)
     # After this there is no log: one that is left would be taken for the new file's.
     checkpoint(connection, note)
     create(fresh)
-    quoted = str(fresh).replace("'", "''")
-    connection.execute(f"ATTACH '{quoted}' AS fresh")
+    place = str(fresh).replace("'", "''")
+    connection.execute(f"ATTACH '{place}' AS fresh")
     try:
         # COPY FROM DATABASE wants to change settings, which are locked here.
         (old,) = connection.execute("SELECT current_database()").fetchone() or ("",)
         tables = "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND NOT internal"
         connection.execute("DELETE FROM fresh.meta")
         for (table,) in connection.execute(tables, [old]).fetchall():
-            if _columns(connection, old, table) == _columns(connection, "fresh", table):
-                connection.execute(f'INSERT INTO fresh."{table}" BY NAME SELECT * FROM "{old}"."{table}"')
-            else:  # vectors, which are as wide as their model makes them
-                connection.execute(f'CREATE OR REPLACE TABLE fresh."{table}" AS FROM "{old}"."{table}"')
+            _copy(connection, old, table)
         connection.execute(f"DELETE FROM fresh.meta WHERE key = '{KEY}'")
     finally:
         connection.execute("DETACH fresh")
@@ -71,7 +73,18 @@ def _rewrite(connection: "DuckDBPyConnection", path: Path, fresh: Path, note: No
         copy.unlink(missing_ok=True)
 
 
-def _columns(connection: "DuckDBPyConnection", database: str, table: str) -> list[tuple[str, str]]:
-    query = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ? ORDER BY 1"
-    found: list[tuple[str, str]] = connection.execute(query, [database, table]).fetchall()
-    return found
+def _copy(connection: "DuckDBPyConnection", old: str, table: str) -> None:
+    """A table with all its columns, also those that somebody added by hand: they must not stop the rewrite."""
+    name = quoted(table)
+    there, made = _columns(connection, old, table), _columns(connection, "fresh", table)
+    if made and made.items() <= there.items():
+        for column in there.keys() - made.keys():
+            connection.execute(f"ALTER TABLE fresh.{name} ADD COLUMN {quoted(column)} {there[column]}")
+        connection.execute(f"INSERT INTO fresh.{name} BY NAME SELECT * FROM {quoted(old)}.{name}")
+    else:  # a table that somebody added, or vectors, which are as wide as their model makes them
+        connection.execute(f"CREATE OR REPLACE TABLE fresh.{name} AS FROM {quoted(old)}.{name}")
+
+
+def _columns(connection: "DuckDBPyConnection", database: str, table: str) -> dict[str, str]:
+    query = "SELECT column_name, data_type FROM duckdb_columns() WHERE database_name = ? AND table_name = ?"
+    return dict(connection.execute(query, [database, table]).fetchall())
