@@ -149,3 +149,20 @@ def test_the_file_is_written_anew_whatever_the_width_of_its_vectors(
         assert memory.search("apple").vector_level == "index"
         memory.add("apple juice")
         assert memory.store.sql("SELECT len(embedding) FROM claim_vectors") == [[StandIn.width]] * 2
+
+
+def test_a_column_that_somebody_added_does_not_keep_what_was_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path) as memory:
+        gone = memory.add("The key to Zanzibar is under the mat")
+        memory.add("Plans renew on the 1st")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("ALTER TABLE claims ADD COLUMN mine TEXT")
+        connection.execute("UPDATE claims SET mine = 'seen'")
+    with Memory(path) as memory:
+        memory.forget(gone)
+    assert b"Zanzibar" not in path.read_bytes()
+    with duckdb.connect(str(path)) as connection:
+        assert connection.execute("SELECT text, mine FROM claims").fetchall() == [("Plans renew on the 1st", "seen")]
+        with pytest.raises(duckdb.ConstraintException):
+            connection.execute("INSERT INTO claims (id) SELECT id FROM claims")
