@@ -31,6 +31,8 @@ class Caller(msgspec.Struct, frozen=True):
     """By what the door knows who asks: a token. It is what a question is asked by, and cannot be answered by."""
     may_answer: bool | None = None
     """Whether the token may answer questions; None where there is no token, and the client is this user's own."""
+    key: str | None = None
+    """By what the client knows a request that it may send again."""
 
 
 def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> Caller:
