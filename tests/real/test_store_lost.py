@@ -22,10 +22,11 @@ import pytest
 from scalepan.errors import StoreError
 from scalepan.store import Here, Operation, Store, commits
 from scalepan.store.own import AddEvent, Nothing
+from tests.real.stress import rounds
 
 BEFORE, AFTER = 20, 20
 """Events that are in the file, and in the log of an owner that was killed."""
-KILLS = int(os.environ.get("SCALEPAN_KILLS", "25"))
+KILLS = rounds(10)
 WRITE_AND_DIE = """
 import os, signal, sys
 from scalepan.store import Store
