@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -220,21 +221,21 @@ def test_an_owner_that_hangs_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
-def test_a_process_of_another_user_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "notes.duckdb"
-    with Store(path) as store:
-        store.sql("SELECT 1")
-        for folder in (tmp_path, *tmp_path.parents[:3]):
-            folder.chmod(0o755)
-        child = os.fork()
-        if child == 0:
-            os.setuid(65534)
-            try:
-                Store(path, patience=1.0).sql("SELECT 1")
-            except StoreError as error:
-                os._exit(0 if "another user" in str(error) else 2)
-            os._exit(1)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+def test_a_process_of_another_user_is_refused() -> None:
+    with tempfile.TemporaryDirectory() as shared:  # pytest's own folders are closed to others
+        os.chmod(shared, 0o755)
+        path = Path(shared) / "notes.duckdb"
+        with Store(path) as store:
+            store.sql("SELECT 1")
+            child = os.fork()
+            if child == 0:
+                os.setuid(65534)
+                try:
+                    Store(path, patience=1.0).sql("SELECT 1")
+                except StoreError as error:
+                    os._exit(0 if "another user" in str(error) else 2)
+                os._exit(1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
