@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import msgspec
 
-from scalepan.errors import InputError, MissingExtraError, ScalepanError
+from scalepan.errors import InputError, MissingExtraError, ScalepanError, UnansweredError
 from scalepan.names import check_trace_id
 from scalepan.serve.fence import clean
 
@@ -66,6 +66,10 @@ def failure(error: BaseException, asked: Caller) -> dict[str, Any]:
     """An error as the caller gets it. What Scalepan did not expect goes to the log, and only its request id out."""
     if isinstance(error, TimeoutError):
         code, message = "TIMEOUT", str(error) or "a time limit passed"
+    elif isinstance(error, UnansweredError):  # its words are for who can see the store
+        log.error("request %s: %s", asked.request_id, error)
+        code, message = error.code, "the store does not answer; the request may still be applied"
+        message += ", once: send it again under its key" if asked.key is not None else ""
     elif isinstance(error, ScalepanError):
         code, message = error.code, str(error)
         if code == "INTERNAL" and not isinstance(error, MissingExtraError):
