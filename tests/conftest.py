@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A few examples show most of what a change breaks; `make real` tries the full number.
+# A few examples show most of what a change breaks; `make test` tries the full number.
 settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("unit", settings.get_profile("full"), max_examples=20)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unit"))

@@ -42,7 +42,12 @@ _current: ContextVar[_Request | None] = ContextVar("scalepan_request", default=N
 def next_call() -> CallId:
     """The id of the next call: numbered within a request, else one of its own."""
     request = _current.get()
-    return request.next() if request is not None else CallId(uuid4().hex, repeated=False)
+    return request.next() if request is not None else own_id()
+
+
+def own_id() -> CallId:
+    """The id of a call that belongs to no request."""
+    return CallId(uuid4().hex, repeated=False)
 
 
 def checked_id(text: str) -> str:
@@ -63,7 +68,7 @@ def new_request() -> Iterator[None]:
 def same_request(id_: str) -> Iterator[None]:
     """What is done in here was perhaps done before under this id, or one that an UnansweredError named.
 
-    The calls of a store are numbered, so the same steps must come in the same order; those that were applied are
+    The calls that may write are numbered, so the same steps must come in the same order; those that were applied are
     answered as they were then, for a day, and the others are applied now. A new request needs a new id.
     """
     with _numbered(_Request(checked_id(id_).partition("#")[0], repeated=True)):

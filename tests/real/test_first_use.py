@@ -4,14 +4,15 @@ msgspec looks a type up when it first decodes into it, and shares the result wit
 filled: the interpreter crashed. `python -m tests.real.test_first_use 60` counts crashes over that many processes.
 """
 
-import os
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
-RUNS = int(os.environ.get("SCALEPAN_STRESS", "15"))
+from tests.real.stress import rounds
+
+RUNS = rounds(10)
 SCRIPT = """
 import sys, threading
 {imports}

@@ -18,9 +18,10 @@ from scalepan.cache import Cache
 from scalepan.judge import Judge, Prompt
 from scalepan.policy import load_policy
 from tests.modelserver import ModelServer, Reply, Request, says, slow
+from tests.real.stress import rounds
 
 KEY = "sk-real-3f9Qz7LmNpVx0aBcDeFgHiJk"
-COUNT = 10_000
+COUNT = rounds(2_000)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ def sometimes_troubled(request: Request) -> Reply:
             return says(f'{{"score": {number / COUNT}}}', delay=0.04 + 0.005 * (number % 5))(request)
 
 
-def test_ten_thousand_answers_in_order_and_a_second_run_calls_nothing(tmp_path: Path) -> None:
+def test_thousands_of_answers_in_order_and_a_second_run_calls_nothing(tmp_path: Path) -> None:
     with ModelServer(sometimes_troubled) as server:
         settings = {"base_url": server.base_url, "model": "stand-in", "concurrency": 32, "backoff_s": 0.01}
         policy = load_policy(overrides={"judge": settings})

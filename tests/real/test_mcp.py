@@ -36,7 +36,12 @@ async def connected(store: Path, *options: str, mode: str = "auto", **client: An
     program = StdioServerParameters(
         command=sys.executable,
         args=["-m", "scalepan", "mcp", "--store", str(store), *options],
-        env={"SCALEPAN_EMBED__MODEL": "none", "SCALEPAN_CACHE": str(store.parent / "cache")},
+        env={
+            "SCALEPAN_EMBED__MODEL": "none",
+            "SCALEPAN_CACHE": str(store.parent / "cache"),
+            # The SDK hands on little of the environment; the server is to be of the same sources as the tests.
+            **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},
+        },
         cwd=store.parent,
     )
     async with Client(program, mode=mode, **client) as opened:

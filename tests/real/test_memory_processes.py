@@ -13,10 +13,11 @@ from scalepan.memory import Memory
 from scalepan.memory.requests import Agree, Agreement
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
+from tests.real.stress import rounds
 
 spawn = multiprocessing.get_context("spawn")
 WORDLESS = Policy(embed=Embed(model="none"))
-PROCESSES, KILLS, PAUSE = 6, 5, 1.5
+PROCESSES, KILLS, ACTS = 6, rounds(3), 100
 
 
 def work(path: Path, log: Path, seed: int) -> None:
@@ -85,6 +86,17 @@ def owner_among(path: Path, workers: list[Any]) -> Any:
         time.sleep(0.05)
 
 
+def wait_for_acts(logs: list[Path]) -> None:
+    """Until so many more were acknowledged."""
+
+    def acts() -> int:
+        return sum(log.read_text().count("\n") for log in logs if log.exists()) // 2
+
+    enough = acts() + ACTS
+    while acts() < enough:
+        time.sleep(0.02)
+
+
 def test_nothing_is_lost_and_the_index_agrees_while_owners_are_killed(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     logs = [tmp_path / f"{seed}.log" for seed in range(PROCESSES + KILLS)]
@@ -93,13 +105,13 @@ def test_nothing_is_lost_and_the_index_agrees_while_owners_are_killed(tmp_path: 
         workers.append(spawn.Process(target=work, args=(path, logs[seed], seed), daemon=True))
         workers[-1].start()
     for seed in range(PROCESSES, PROCESSES + KILLS):
-        time.sleep(PAUSE)
+        wait_for_acts(logs)
         owner = owner_among(path, workers)
         os.kill(owner.pid, signal.SIGKILL)
         assert agreement(path).problems == []
         workers.append(spawn.Process(target=work, args=(path, logs[seed], seed), daemon=True))
         workers[-1].start()
-    time.sleep(PAUSE)
+    wait_for_acts(logs)
     path.with_name("stop").touch()
     for worker in workers:
         worker.join()

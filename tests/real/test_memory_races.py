@@ -4,7 +4,6 @@ A real store and its real writer; only the encoder is a stand-in, so that vector
 multiplies every count: 1 takes some seconds, and 50 is 100,000 searches.
 """
 
-import os
 import sys
 import threading
 from collections import Counter
@@ -22,10 +21,10 @@ from scalepan.memory import Memory
 from scalepan.memory.requests import Agree
 from scalepan.store import Store
 from tests.memory.conftest import StandIn
+from tests.real.stress import rounds
 
-STRESS = float(os.environ.get("SCALEPAN_STRESS", "1"))
-ROUNDS = int(40 * STRESS)
-SEARCHES = int(2_000 * STRESS)
+ROUNDS = rounds(40)
+SEARCHES = rounds(2_000)
 TENANTS = ("north", "south", "east")
 WORDS = ("apple", "banana", "cherry", "damson", "elder", "fig", "grape", "hazel")
 

@@ -3,6 +3,7 @@
 `python -m tests.real.test_store_lost` counts the losses that nobody is told of.
 """
 
+import atexit
 import multiprocessing
 import os
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,37 +24,49 @@ import pytest
 from scalepan.errors import StoreError
 from scalepan.store import Here, Operation, Store, commits
 from scalepan.store.own import AddEvent, Nothing
+from tests.real.stress import rounds
 
 BEFORE, AFTER = 20, 20
 """Events that are in the file, and in the log of an owner that was killed."""
-KILLS = int(os.environ.get("SCALEPAN_KILLS", "25"))
+KILLS = rounds(10)
 WRITE_AND_DIE = """
 import os, signal, sys
 from scalepan.store import Store
 from scalepan.store.own import AddEvent
 with open(sys.argv[3], "w", buffering=1) as lengths:
     for number in range(int(sys.argv[2])):
-        Store(sys.argv[1]).call("store.add_event", AddEvent("ingest", "x" * 300, trace_id=sys.argv[1]))
+        Store(sys.argv[1]).call("store.add_event", AddEvent("ingest", "x" * 300, trace_id=sys.argv[4]))
         lengths.write(f"{os.stat(sys.argv[1] + '.wal').st_size}\\n")
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@cache
+def killed(name: str) -> Path:
+    """A folder with the files of a killed owner, and older ones. Each name is a store of its own, made once."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    file = folder / "notes.duckdb"
+    for copy in ("oldest.copy", "older.copy"):
+        with Store(file) as store:
+            for _ in range(BEFORE // 2):
+                store.call("store.add_event", AddEvent("ingest", "x" * 300, trace_id=name))
+        shutil.copy(file, folder / copy)
+    command = [sys.executable, "-c", WRITE_AND_DIE, str(file), str(AFTER), str(folder / "lengths"), name]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    return folder
+
+
 class Killed:
-    """A folder with the files of a killed owner, and older and other files to put in their place."""
+    """A folder with copies of all that, to be damaged."""
 
     def __init__(self, folder: Path) -> None:
+        for name in ("notes.duckdb", "notes.duckdb.wal", "notes.duckdb.generation", "older.copy", "oldest.copy"):
+            shutil.copy(killed("ours") / name, folder)
         self.file = folder / "notes.duckdb"
         self.log = folder / "notes.duckdb.wal"
         self.older, self.oldest = folder / "older.copy", folder / "oldest.copy"
-        for copy in (self.oldest, self.older):
-            with Store(self.file) as store:
-                for _ in range(BEFORE // 2):
-                    store.call("store.add_event", AddEvent("ingest", "x" * 300, trace_id=str(self.file)))
-            shutil.copy(self.file, copy)
-        lengths = folder / "lengths"
-        subprocess.run([sys.executable, "-c", WRITE_AND_DIE, self.file, str(AFTER), lengths], check=False)
-        self.ends = [int(line) for line in lengths.read_text().split()]
+        self.ends = [int(line) for line in (killed("ours") / "lengths").read_text().split()]
         """Where each commit ends in the log."""
 
     def cut(self, length: int) -> None:
@@ -64,9 +78,7 @@ class Killed:
 
     def of_another(self) -> None:
         """The log of another store, as long and with as many commits."""
-        with tempfile.TemporaryDirectory() as folder:
-            other = Killed(Path(folder))
-            shutil.copy(other.log, self.log)
+        shutil.copy(killed("another's") / self.log.name, self.log)
 
 
 ATTACKS: dict[str, Callable[[Killed], object]] = {
@@ -91,16 +103,16 @@ ATTACKS: dict[str, Callable[[Killed], object]] = {
 
 def attack(folder: Path, name: str) -> tuple[str, list[str]]:
     """What the store says of it, '' if nothing, and which of the files it has changed."""
-    killed = Killed(folder)
-    ATTACKS[name](killed)
-    before = {file.name: file.read_bytes() for file in (killed.file, killed.log) if file.exists()}
+    files = Killed(folder)
+    ATTACKS[name](files)
+    before = {file.name: file.read_bytes() for file in (files.file, files.log) if file.exists()}
     try:
-        with Store(killed.file) as store:
-            count = store.sql(f"SELECT count(*) FROM events WHERE trace_id = '{killed.file}'")[0][0]
+        with Store(files.file) as store:
+            count = store.sql("SELECT count(*) FROM events WHERE trace_id = 'ours'")[0][0]
         told = "" if count < BEFORE + AFTER else "nothing was lost"
     except StoreError as error:
         told = str(error)
-    after = {file.name: file.read_bytes() for file in (killed.file, killed.log) if file.exists()}
+    after = {file.name: file.read_bytes() for file in (files.file, files.log) if file.exists()}
     # An empty log holds nothing; DuckDB removes it.
     return told, [key for key in before if before[key] and after.get(key) != before[key]]
 
@@ -118,56 +130,56 @@ def test_a_loss_is_said_in_one_line_and_nothing_is_touched(tmp_path: Path, name:
 def test_recovering_goes_on_with_what_is_there_and_keeps_the_log(tmp_path: Path, name: str) -> None:
     from scalepan.store.duckdb.recover import recover
 
-    killed = Killed(tmp_path)
-    ATTACKS[name](killed)
-    log = killed.log.read_bytes() if killed.log.exists() else b""
-    done = recover(killed.file)
+    files = Killed(tmp_path)
+    ATTACKS[name](files)
+    log = files.log.read_bytes() if files.log.exists() else b""
+    done = recover(files.file)
     assert (done.kept.read_bytes() if done.kept else b"") == log
     if done.kept:
         assert done.kept.stat().st_mode & 0o777 == 0o600
-    with Store(killed.file) as store:
+    with Store(files.file) as store:
         (count,) = store.sql("SELECT count(*) FROM events")[0]
         store.call("store.add_event", AddEvent("ingest"))
-    with Store(killed.file) as store:
+    with Store(files.file) as store:
         assert store.sql("SELECT count(*) FROM events") == [[count + 1]]
     with pytest.raises(StoreError, match=r"is sound: .* nothing to recover$"):
-        recover(killed.file)
+        recover(files.file)
 
 
 def test_a_killed_owner_lost_nothing(tmp_path: Path) -> None:
-    killed = Killed(tmp_path)
-    with Store(killed.file) as store:
+    files = Killed(tmp_path)
+    with Store(files.file) as store:
         assert store.sql("SELECT count(*) FROM events") == [[BEFORE + AFTER]]
 
 
 def test_a_copy_of_the_file_alone_opens_elsewhere_after_a_clean_close(tmp_path: Path) -> None:
-    killed = Killed(tmp_path)
-    with Store(killed.file) as store:
+    files = Killed(tmp_path)
+    with Store(files.file) as store:
         store.sql("SELECT 1")
     for place in ("copy.duckdb", "another.duckdb"):
-        shutil.copy(killed.file, tmp_path / place)
+        shutil.copy(files.file, tmp_path / place)
         with Store(tmp_path / place) as store:
             assert store.sql("SELECT count(*) FROM events") == [[BEFORE + AFTER]]
 
 
 @pytest.mark.parametrize("note", [None, b"", b"store", bytes(105), b"\xff" * 105], ids=repr)
 def test_without_a_note_that_can_be_read_the_file_counts(tmp_path: Path, note: bytes | None) -> None:
-    killed = Killed(tmp_path)
+    files = Killed(tmp_path)
     beside = tmp_path / "notes.duckdb.generation"
     if note is None:
         beside.unlink()
     else:
         beside.write_bytes(note)
-    with Store(killed.file) as store:
+    with Store(files.file) as store:
         assert store.sql("SELECT count(*) FROM events") == [[BEFORE + AFTER]]
     assert beside.read_bytes().startswith(b"store ")  # and is written anew
 
 
 def test_a_store_that_was_deleted_on_purpose_begins_anew(tmp_path: Path) -> None:
-    killed = Killed(tmp_path)
-    killed.file.unlink()
-    killed.log.unlink()
-    with Store(killed.file) as store:
+    files = Killed(tmp_path)
+    files.file.unlink()
+    files.log.unlink()
+    with Store(files.file) as store:
         assert store.sql("SELECT count(*) FROM events") == [[0]]
 
 

@@ -19,6 +19,7 @@ from scalepan.errors import ConflictError, InputError, StoreError
 from scalepan.memory import Memory
 from scalepan.store import Store
 from scalepan.store.own import AddEvent, EventAdded
+from tests.real.stress import rounds
 
 OWN = """
 import sys
@@ -27,7 +28,7 @@ Store(sys.argv[1]).sql("SELECT 1")
 print(flush=True)
 sys.stdin.read()
 """
-TRIES = int(os.environ.get("SCALEPAN_TRIES", "8"))
+TRIES = rounds(4)
 
 
 @contextmanager

@@ -30,7 +30,8 @@ def test_what_was_kept_comes_out_again(shop: Shop, name: str) -> None:
     assert found.numbers
     for number in found.numbers:
         assert (number.status, number.differences, number.reason) == ("equal", [], "")
-        assert number.recomputed == number.value
+        # Arrays and single numbers have each their own exp, which for some ages differ in the last digit.
+        assert number.recomputed == pytest.approx(number.value, abs=1e-12)
         assert number.at
         assert number.explanation
 

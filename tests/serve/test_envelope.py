@@ -2,6 +2,7 @@
 
 import logging
 
+import msgspec
 import pytest
 
 from scalepan import errors
@@ -49,6 +50,19 @@ def test_what_was_not_expected_goes_to_the_log_only(caplog: pytest.LogCaptureFix
     assert "inner words" not in str(told)
     assert asked.request_id in told["error"]["message"]
     assert "inner words" in caplog.text
+
+
+@pytest.mark.parametrize("key", [None, "8e03978e"])
+def test_a_store_that_hangs_is_told_without_where_it_lies(key: str | None, caplog: pytest.LogCaptureFixture) -> None:
+    problem = "/home/aoi/notes.duckdb is owned by process 17, which does not answer; repeat it with request id 3f2a"
+    asked = msgspec.structs.replace(caller(), key=key)
+    with caplog.at_level(logging.ERROR):
+        told = failure(errors.UnansweredError(problem, "3f2a", lambda: None), asked)["error"]
+    assert told["code"] == "TIMEOUT"
+    assert told["message"] == "the store does not answer; the request may still be applied" + (
+        ", once: send it again under its key" if key else ""
+    )
+    assert problem in caplog.text
 
 
 def test_messages_do_nothing_to_a_terminal() -> None:

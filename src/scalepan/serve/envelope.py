@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import msgspec
 
-from scalepan.errors import InputError, MissingExtraError, ScalepanError
+from scalepan.errors import InputError, MissingExtraError, ScalepanError, UnansweredError
 from scalepan.names import check_trace_id
 from scalepan.serve.fence import clean
 
@@ -33,6 +33,8 @@ class Caller(msgspec.Struct, frozen=True):
     """Whether the token may answer questions; None where there is no token, and the client is this user's own."""
     project: str | None = None
     """The one project that the token opens; None: any of the tenant."""
+    key: str | None = None
+    """By what the client knows a request that it may send again."""
 
 
 def caller(meta: Mapping[str, Any] | None = None, client: str | None = None) -> Caller:
@@ -66,6 +68,10 @@ def failure(error: BaseException, asked: Caller) -> dict[str, Any]:
     """An error as the caller gets it. What Scalepan did not expect goes to the log, and only its request id out."""
     if isinstance(error, TimeoutError):
         code, message = "TIMEOUT", str(error) or "a time limit passed"
+    elif isinstance(error, UnansweredError):  # its words are for who can see the store
+        log.error("request %s: %s", asked.request_id, error)
+        code, message = error.code, "the store does not answer; the request may still be applied"
+        message += ", once: send it again under its key" if asked.key is not None else ""
     elif isinstance(error, ScalepanError):
         code, message = error.code, str(error)
         if code == "INTERNAL" and not isinstance(error, MissingExtraError):

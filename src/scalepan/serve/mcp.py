@@ -4,7 +4,7 @@ The SDK's low-level server is used, not MCPServer: the requests have their schem
 leave in Scalepan's envelope, and one tool answers to two names of which one is listed. It adds no log handler either.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, NoReturn, TypeVar
@@ -24,6 +24,7 @@ from scalepan.serve import person, prompts, requests
 from scalepan.serve.desk import Desk
 from scalepan.serve.envelope import Caller, caller, failure
 from scalepan.serve.fence import one_line
+from scalepan.serve.once import check_key, once
 from scalepan.serve.tools import OTHER_SECONDS, SEARCH_SECONDS, TOOLS, Tool, checked, input_schema, output_schema, tool
 
 Context = ServerRequestContext[Any, Any]
@@ -36,6 +37,7 @@ INSTRUCTIONS = (
 )
 POLICY, EVENTS, CLAIM = "scalepan://policy", "scalepan://events", "scalepan://claims/"
 JSON = "application/json"
+KEY = "idempotency_key"
 
 
 class Door:
@@ -121,6 +123,7 @@ class Door:
         """Do it. Whatever goes wrong is an envelope with a code, which the model can read."""
         asked = self.caller(ctx)
         try:
+            asked = _with_key(asked, ctx.meta)
             found = tool(params.name)
             arguments = params.arguments or {}
             # Checked in the thread too: what does not fit may take a while to explain, and others are not to wait.
@@ -152,7 +155,9 @@ class Door:
         if id_ is not None:
             said = person.brought_back(params) if may_be_asked else None
         else:
-            opened = await do(partial(desk.open_decision, request, asked))
+            opened = await do(
+                partial(once, desk, asked, "decide", request, partial(desk.open_decision, request, asked))
+            )
             id_, said = opened.id, None
             can_ask = opened.waits and may_be_asked and person.can_be_asked(ctx)
             question = await do(partial(desk.question, id_, asked)) if can_ask else None
@@ -237,7 +242,16 @@ def _read(desk: Desk, uri: str, asked: Caller) -> Any:
 def _checked_and_run(
     found: Tool, run: Callable[[Desk, Any, Caller], R], arguments: dict[str, Any], desk: Desk, asked: Caller
 ) -> R:
-    return run(desk, checked(found, arguments), asked)
+    request = checked(found, arguments)
+    work = partial(run, desk, request, asked)
+    return once(desk, asked, found.name, request, work) if found.keyed else work()
+
+
+def _with_key(asked: Caller, meta: Mapping[str, Any] | None) -> Caller:
+    """The key stands beside the arguments: the client knows when it sends a call again, a model does not."""
+    if meta is None or KEY not in meta:
+        return asked
+    return msgspec.structs.replace(asked, key=check_key(meta[KEY], KEY))
 
 
 def _result(data: dict[str, Any]) -> types.CallToolResult:

@@ -1,4 +1,7 @@
-"""What the store keeps of tokens: hashes and what each token opens, never the token itself. Each change is an event."""
+"""What the store keeps of tokens: hashes and what each token opens, never the token itself. Each change is an event.
+
+And of keys of requests: which request each belongs to.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -150,3 +153,18 @@ def _timestamp(seconds: float | None) -> str | None:
     from datetime import UTC, datetime
 
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ")
+
+
+class ClaimKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A mark of the request that comes under a key. The call's id stands for the key."""
+
+    mark: str
+
+
+CLAIM_KEY = Operation("serve.claim_key", ClaimKey, ClaimKey)
+
+
+@commits(CLAIM_KEY)
+def claim_key(_: "Here", requests: Sequence[ClaimKey]) -> list[ClaimKey]:
+    """The mark of the first request under this key: the store answers a repeated call as the first time."""
+    return list(requests)

@@ -35,6 +35,8 @@ class Tool(NamedTuple):
     """Where it stands under /v1; by default its name."""
     instant: bool = False
     """Only reckons: with the policy at hand there is nothing to wait for, and no thread is worth its while."""
+    keyed: bool = False
+    """Writes to the store: under a key, sent again, it is applied once."""
     many: Callable[[Desk, Sequence[Any], Sequence[Caller]], Sequence[Envelope | Exception]] | None = None
     """Many at once, where that is quicker than one by one; an error stands in the place of its answer."""
 
@@ -58,6 +60,7 @@ TOOLS = (
         read_only=False,
         dotted="pce.memory.activate",
         path="memory/activate",
+        keyed=True,
     ),
     Tool(
         "pce_memory_search",
@@ -84,6 +87,7 @@ TOOLS = (
         read_only=False,
         idempotent=True,
         path="memory/add",
+        keyed=True,
     ),
     Tool(
         "memory_vote",
@@ -95,6 +99,7 @@ TOOLS = (
         Desk.vote,
         read_only=False,
         path="memory/vote",
+        keyed=True,
     ),
     Tool(
         "memory_forget",
@@ -107,6 +112,7 @@ TOOLS = (
         read_only=False,
         destructive=True,
         path="memory/forget",
+        keyed=True,
     ),
     Tool(
         "trace_value",
@@ -162,6 +168,7 @@ TOOLS = (
         answers.Decision,
         None,
         read_only=False,
+        keyed=True,
     ),
     Tool(
         "explain",

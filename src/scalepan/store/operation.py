@@ -62,6 +62,11 @@ class Operation(Generic[Req, Resp]):
             raise StoreError(f"nothing handles '{self.name}'")
         return self._handler
 
+    @property
+    def may_write(self) -> bool:
+        """The store's own reads are only that; an operation of another package may write on the way."""
+        return not self.name.startswith("store.") or self.handler.kind != "reads"
+
 
 _operations: dict[str, Operation[Any, Any]] = {}
 

@@ -10,7 +10,7 @@ from scalepan.memory.claim import written
 from scalepan.memory.ingest.add import clean_actor
 from scalepan.memory.ingest.forget import there_of, without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
-from scalepan.memory.recall.contexts import Expire, expire
+from scalepan.memory.recall.contexts import Expire, expire, items_of
 from scalepan.memory.recall.search import recall
 from scalepan.memory.receipt import inputs_of
 from scalepan.memory.requests import ACTIVATE, SEARCH, Ask
@@ -137,6 +137,9 @@ def activate(here: "Here", request: Ask) -> Recall:
     kept: Kept = here.commit(KEEP_CONTEXT, KeepContext(context, items, receipts, event, who, here.id))
     # What was forgotten while this was weighed is not in the context, so it is not in the answer.
     claims = [one for one in answer.claims if one.rank in kept.ranks]
+    if kept.id != id_:  # repeated: the context is that of the first time, and others may have these ranks by now
+        there = items_of(here.connection, kept.id)
+        claims = [one for one in answer.claims if one.id in there]
     return msgspec.structs.replace(answer, claims=claims, active_context_id=kept.id, expires_at=kept.expires_at)
 
 

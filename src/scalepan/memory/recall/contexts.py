@@ -36,6 +36,12 @@ def check_context(here: "Here", context: str, who: Who, now: float) -> None:
         raise NotFoundError(f"active context '{shown}' expired at {written(found[0])}; vote without naming it")
 
 
+def items_of(connection: "DuckDBPyConnection", context: str) -> set[str]:
+    """The claims of a context that are still there."""
+    found = connection.execute("SELECT claim_id FROM active_context_items WHERE ac_id = ?", [context]).fetchall()
+    return {claim for (claim,) in found}
+
+
 def recalled_in(connection: "DuckDBPyConnection", context: str, claim: str) -> dict[str, Any] | None:
     """The raw scores that a claim was recalled with, to be kept with a vote: the context will be gone."""
     found = connection.execute(

@@ -16,6 +16,7 @@ from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import RefusedError
 from scalepan.serve.http.visit import JSON, respond, visit_of
 from scalepan.serve.http.work import Work
+from scalepan.serve.once import once
 from scalepan.serve.tools import OTHER_SECONDS, as_request
 
 PATH = "/v1/decisions/{id}/answer"
@@ -40,7 +41,9 @@ class Answering:
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
         request = as_request(said, requests.Answer)
-        work = partial(visit.desk.answer_decision, scope["path_params"]["id"], request, visit.caller)
+        id_, desk, asked = scope["path_params"]["id"], visit.desk, visit.caller
+        answer = partial(desk.answer_decision, id_, request, asked)
+        work = partial(once, desk, asked, f"{NAME} {id_}", request, answer)
         async with self._work.places.at_once():
             found = await self._work.run(OTHER_SECONDS, NAME, work)
         await respond(send, 200, found)

@@ -17,6 +17,7 @@ from scalepan.serve.http.refused import RefusedError
 from scalepan.serve.http.stream import stream
 from scalepan.serve.http.visit import NDJSON, Visit, respond, visit_of
 from scalepan.serve.http.work import Work
+from scalepan.serve.once import numbered, once
 from scalepan.serve.tools import Tool, checked
 
 R = TypeVar("R")
@@ -106,7 +107,10 @@ class Call:
             return checked(self.tool, read_json(text, msgspec.json.decode))
 
     async def _one(self, visit: Visit, request: Any, caller: Caller) -> Any:
-        answer = await self._do(visit, partial(self._run, visit.desk, request, caller))
+        work = partial(self._run, visit.desk, request, caller)
+        if self.tool.keyed:
+            work = partial(once, visit.desk, caller, self.tool.name, request, work)
+        answer = await self._do(visit, work)
         # A recall has the id of its event in the store; here the caller's own is kept, and the trace joins them.
         same = answer.request_id == caller.request_id
         return answer if same else msgspec.structs.replace(answer, request_id=caller.request_id)
@@ -132,7 +136,12 @@ class Call:
     async def _many(self, visit: Visit, noun: str, items: Sequence[Line]) -> list[Any]:
         """An answer for each, in their order; an error takes the place of the answer that it prevented."""
         asked = visit.caller
-        callers = [msgspec.structs.replace(asked, request_id=f"{asked.request_id}.{item.number}") for item in items]
+        callers = [
+            msgspec.structs.replace(
+                asked, request_id=f"{asked.request_id}.{item.number}", key=numbered(asked.key, item.number)
+            )
+            for item in items
+        ]
         done = await self._requests([item.text for item in items])
         good = [place for place, request in enumerate(done) if not isinstance(request, Exception)]
         requests, theirs = [done[place] for place in good], [callers[place] for place in good]

@@ -23,6 +23,7 @@ from scalepan.serve.http.limits import Buckets, Limits
 from scalepan.serve.http.metrics import Metrics
 from scalepan.serve.http.refused import CLIENT_GONE, GoneAwayError, Header, RefusedError, status_of
 from scalepan.serve.http.visit import Visit, respond
+from scalepan.serve.once import check_key
 from scalepan.serve.operations import Token
 from scalepan.serve.tokens import Book
 
@@ -39,6 +40,7 @@ _ONCE = (
     b"content-length",
     b"scalepan-project",
     b"scalepan-session",
+    b"idempotency-key",
 )
 _HEADERS: tuple[Header, ...] = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _BEARER = re.compile(rb"bearer +(\S+) *", re.IGNORECASE)
@@ -165,6 +167,9 @@ class Guard:
         settings = self._desks.settings
         project = _name(visit.headers, b"scalepan-project")
         session = _name(visit.headers, b"scalepan-session") or settings.session
+        if (key := visit.headers.get(b"idempotency-key")) is not None:
+            key_ = check_key(key.decode("latin-1"), "idempotency-key")
+            visit.caller = msgspec.structs.replace(visit.caller, key=key_)
         if token is None:
             visit.desk = self._desks.desk(settings.tenant, project or settings.project, session, None)
             return

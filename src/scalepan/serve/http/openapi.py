@@ -17,6 +17,7 @@ SCHEMAS = "#/components/schemas/"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"
 _ID = {"name": "id", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
 _WHO = [{"$ref": "#/components/parameters/Project"}, {"$ref": "#/components/parameters/Session"}]
+_KEY = {"$ref": "#/components/parameters/Key"}
 _ERRORS = {
     "400": "Not JSON, or a header that cannot be.",
     "401": "A token is needed, or this one opens nothing.",
@@ -84,6 +85,11 @@ def document() -> dict[str, Any]:
             "parameters": {
                 "Project": _header("Scalepan-Project", "Which project, where the token opens any."),
                 "Session": _header("Scalepan-Session", "Which session: claims of scope session stay in theirs."),
+                "Key": _header(
+                    "Idempotency-Key",
+                    "Yours, for one request: sent again under it, the request is applied once. Another is refused.",
+                    "^[A-Za-z0-9._:/@+#=-]{1,200}$",
+                ),
             },
             "responses": {code: _error(text) for code, text in _ERRORS.items()},
             "securitySchemes": {
@@ -120,7 +126,7 @@ def _call(tool: Tool, refs: dict[type[Any], Any]) -> dict[str, Any]:
         "operationId": tool.name,
         "summary": tool.title,
         "description": tool.description,
-        "parameters": _WHO,
+        "parameters": [*_WHO, *([_KEY] if tool.keyed else [])],
         "requestBody": {
             "required": True,
             "content": {_JSON: {"schema": {"anyOf": [request, batch]}}, _NDJSON: {"schema": lines}},
@@ -140,7 +146,7 @@ def _answering(refs: dict[type[Any], Any]) -> dict[str, Any]:
         "operationId": NAME,
         "summary": "Answer a question that waits",
         "description": "Needs a token that may answer; whoever asked cannot.",
-        "parameters": [_ID, *_WHO],
+        "parameters": [_ID, *_WHO, _KEY],
         "requestBody": {"required": True, "content": {_JSON: {"schema": refs[requests.Answer]}}},
         "responses": {
             "200": {"description": "What came of it.", "content": {_JSON: {"schema": refs[answers.Decision]}}},
@@ -183,6 +189,6 @@ def _error(text: str) -> dict[str, Any]:
     return {"description": text, "content": {_JSON: {"schema": {"$ref": f"{SCHEMAS}Error"}}}}
 
 
-def _header(name: str, text: str) -> dict[str, Any]:
-    schema = {"type": "string", "pattern": "^[!-~]{1,200}$"}
+def _header(name: str, text: str, pattern: str = "^[!-~]{1,200}$") -> dict[str, Any]:
+    schema = {"type": "string", "pattern": pattern}
     return {"name": name, "in": "header", "required": False, "description": text, "schema": schema}

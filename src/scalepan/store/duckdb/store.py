@@ -24,7 +24,7 @@ from scalepan.errors import (
 from scalepan.exits import before_exit, last_of_all
 from scalepan.files import make_folder, user_name
 from scalepan.forks import after_fork
-from scalepan.repeat import CallId, checked_id, next_call
+from scalepan.repeat import CallId, checked_id, next_call, own_id
 from scalepan.store.duckdb.generation import RECOVER
 from scalepan.store.duckdb.owner import Owner
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
@@ -160,7 +160,8 @@ class Store:
             raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
         except OverflowError:
             raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
-        call = next_call() if id is None else CallId(checked_id(id), repeated=True)
+        # What only reads is no step of a request: the second time it may be left out, as where a policy is at hand.
+        call = CallId(checked_id(id), repeated=True) if id is not None else next_call() if found.may_write else own_id()
         return self._called(found, Call(found.name, packed, call.id, repeated=call.repeated))
 
     def _called(self, found: Operation[Any, Any], call: Call) -> Any:
@@ -236,8 +237,7 @@ class Store:
             f"{self.path} is owned by {self._holder or 'another process'}, which does not answer; stop it, or wait"
         )
         again = msgspec.structs.replace(call, repeated=True)
-        # The store's own reads are only that; an operation of another package may write on the way.
-        if call.repeated and (found.handler.kind != "reads" or not found.name.startswith("store.")):
+        if call.repeated and found.may_write:
             problem += f"; it may still be applied: repeat it with request id {call.id}, and it is applied once"
         return UnansweredError(problem, call.id, lambda: self._called(found, again))
 
