@@ -41,7 +41,8 @@ from scalepan.redact.plain import MARK
 from scalepan.redact.rule import Hit, Rule, everywhere
 from scalepan.redact.view import View
 
-SHORTEST = 3
+SHORTEST, SHORTEST_KEY = 3, 6
+"""How long a password, and a key or a token, is at least."""
 JUDGED = 128
 """A value is judged by so many characters, and only a secret is read to its end: time stays linear."""
 
@@ -50,8 +51,9 @@ _CHARACTER = rf"[^\s\"'`,;<>、。「」『』（）\u3040-\u30ff\u4e00-\u9fff\u
 _BEFORE_NEXT = _CHARACTER.replace("[^", "[^&", 1)
 _QUOTE = r"\\{0,7}[\"'`]"
 # Behind the word: the rest of the name, and what closes it, in code, in Markdown, in HTML and percent-encoded.
+_REST = "(?=(?P<rest>[0-9a-z_]{0,40}(?:-[0-9a-z][0-9a-z_]{0,40}){0,8}))(?P=rest)"
 _NAME_ENDS = (
-    r"(?=(?P<rest>(?:[0-9a-z_]|-(?=[0-9a-z])){0,40}))(?P=rest)(?![0-9a-z])"
+    rf"{_REST}(?![0-9a-z])"
     rf"(?:(?P<closed>{_QUOTE}|&quot;|%22)|\[?[0-9]{{0,6}}\]|\)(?=\s{{0,4}}(?:\|\||\?\?|or\s))|\*{{1,3}}|</?[a-z0-9]{{1,9}}>){{0,3}}"
 )
 # A type may stand between a name and its value, and a purpose: `pwd: &str = "x"`, `password for the router is x`.
@@ -134,10 +136,11 @@ def _given(pattern: re.Pattern[str], view: View, places: list[int]) -> Iterator[
             continue
         done = match.end()
         word, bare = match.group(0, "bare")
-        if bare and KINDS[word] in ("api-key", "token") and _OTHER_NAMES.search(bare) and not _DIGIT.search(bare):
-            continue  # sooner seen than judged
+        if bare and KINDS[word] in ("api-key", "token") and _is_no_key(bare, text, match.end("bare")):
+            continue
         before = text[at - AHEAD : at] if at > AHEAD else text[:at]
-        if word in PARTIAL and not is_named(word, before, text[done : done + 1], upper=text[at:done].isupper()):
+        owned = word != "key" or is_owned(before)
+        if word in PARTIAL and not (owned and word == "key") and not _is_named(word, before, text, at):
             continue
         kind = kind_named(word, before, text[done : match.end("rest")])
         if kind is None:
@@ -146,14 +149,28 @@ def _given(pattern: re.Pattern[str], view: View, places: list[int]) -> Iterator[
         start, end = _bare(match, text, in_query) if bare else _framed(match, text)
         if end - start < SHORTEST:
             continue
-        if is_secret(_as_given(kind, match, text, start, end, before, in_query)):
+        if is_secret(_as_given(kind, match, text, start, end, before, in_query=in_query, owned=owned)):
             if end - start == JUDGED and bare:
                 end = _end(text, start, end, in_query=in_query)
             yield start, end, kind
             done = end
 
 
-def _as_given(kind: str, match: re.Match[str], text: str, start: int, end: int, before: str, in_query: bool) -> Given:
+def _is_named(word: str, before: str, text: str, at: int) -> bool:
+    end = at + len(word)
+    return is_named(word, before, text[end : end + 1], upper=text[at:end].isupper())
+
+
+def _is_no_key(bare: str, text: str, end: int) -> bool:
+    """What needs no closer look: too short for a key or a token, or the next name of a program."""
+    if len(bare) < SHORTEST_KEY and not text.startswith("&", end):
+        return True
+    return _OTHER_NAMES.search(bare) is not None and _DIGIT.search(bare) is None
+
+
+def _as_given(
+    kind: str, match: re.Match[str], text: str, start: int, end: int, before: str, *, in_query: bool, owned: bool
+) -> Given:
     """What there is to judge a value by."""
     word, bare = match.group(0, "bare")
     name = text[match.start() : match.end("rest")]
@@ -165,31 +182,32 @@ def _as_given(kind: str, match: re.Match[str], text: str, start: int, end: int, 
         value=text[start : min(end, start + JUDGED)],
         upper=name.isupper() and not before[-1:].islower(),
         before=before,
-        owned=word != "key" or is_owned(before),
+        owned=owned,
         next_line=text.find("\n", match.end(), start) >= 0,
         behind=text[end : end + 40],
         rest=text[match.end() : match.end("rest")],
     )
 
 
+_OTHER_WAYS = (CALL, CELL, COMMA, TAG, SPACE)
+
+
 def _how(match: re.Match[str], text: str, end: int, before: str, in_query: bool) -> str:
     """In which way the name is given the value."""
-    sign = match["sign"]
-    for way in (CALL, CELL, COMMA, TAG, SPACE):
-        if match[way] is not None:
-            return way
+    sign, bare = match.group("sign", "bare")
+    if sign == "=" or sign == ":":
+        if in_query:
+            return QUERY
+        return SETTING if bare and _is_setting(match, text, end, before, sign) else WITH
     if sign is None:
-        return GAP if match["quote"] or match["bare"] else IS
+        other = next((way for way in _OTHER_WAYS if match[way] is not None), None)
+        return other or (GAP if match["quote"] or bare else IS)
     sign = sign.removesuffix(":").split()[0] if sign.strip(":") else sign
     if sign in _SENTENCE:
         return IS
     if sign in ("to", "as", "->", "→", "~>"):
         return TO
-    if in_query or sign.startswith("%3"):
-        return QUERY
-    if match["bare"] and sign in ("=", ":") and _is_setting(match, text, end, before, sign):
-        return SETTING
-    return WITH
+    return QUERY if in_query or sign.startswith("%3") else WITH
 
 
 def _is_setting(match: re.Match[str], text: str, end: int, before: str, sign: str) -> bool:
@@ -272,7 +290,7 @@ def _inside(quote: str) -> re.Pattern[str]:
 # passwords: ["a", "b"], and the same in YAML, an item a line.
 ITEMS = 64
 _LIST_BEGINS = re.compile(
-    rf"{WORD}(?=(?P<rest>(?:[0-9a-z_]|-(?=[0-9a-z])){{0,40}}))(?P=rest)(?:{_QUOTE})?\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}"
+    rf"(?P<word>{WORD}){_REST}(?:{_QUOTE})?\s{{0,4}}(?:=>|:=|[:=])\s{{0,4}}"
     r"(?:[\[({]|(?=\n[ \t]{0,20}-[ \t]))"
 )
 _ITEM = re.compile(
@@ -290,7 +308,7 @@ def _listed(view: View) -> Iterator[Hit]:
             continue
         before = text[max(0, at - AHEAD) : at]
         name = text[at : match.end("rest")]
-        word = next(one for one in sorted(KINDS, key=len, reverse=True) if name.lower().startswith(one))
+        word = match["word"]
         kind = kind_named(word, before, name[len(word) :])
         if kind is None or (word in PARTIAL and not is_named(word, before, name[len(word) :][:1])):
             continue

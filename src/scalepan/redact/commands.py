@@ -44,40 +44,42 @@ _OPTIONS = [
         _is_key_argument,
     ),
 ]
-# The word that begins a command, and what leads to its password.
-_COMMANDS = [
-    *((word, rf"(?i:{word})\w{{0,8}}{_ARGS}-p(?=\S)(?!rint|ort){_VALUE}") for word in ("mysql", "mariadb")),
-    *((word, rf"{word}\s{{1,4}}[xalet]\b{_ARGS}-p(?=\S){_VALUE}") for word in ("7z", "7za", "7zr")),
-    *(
-        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-p\s{{1,4}}{_VALUE}")
-        for word in ("docker login", "podman login", "oc login", "registry login", "acr login", "mongo", "mongosh")
-    ),
-    *(
-        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-p\s{{1,4}}{_VALUE}")
-        for word in ("mongodump", "mongorestore", "mongoexport", "psexec")
-    ),
-    *(
-        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-P\s{{0,4}}{_VALUE}")
-        for word in ("unzip", "zip", "sqlcmd", "bcp", "mosquitto_pub")
-    ),
-    *((word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-P\s{{0,4}}{_VALUE}") for word in ("mosquitto_sub", "zipcloak")),
-    *(
-        (word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}-w\s{{1,4}}{_VALUE}")
-        for word in ("ldapsearch", "ldapadd", "ldapmodify", "ldappasswd")
-    ),
-    *((word, rf"(?i:{word})(?:\.exe|\.EXE)?\b{_ARGS}/p:{_VALUE}") for word in ("xfreerdp", "mstsc", "wfreerdp")),
-    ("redis-cli", rf"redis-cli\b{_ARGS}(?:-a|--pass)\s{{1,4}}{_VALUE}"),
-    ("sshpass", rf"sshpass\s{{1,4}}-p\s?{_VALUE}"),
-    ("ssh-keygen", rf"ssh-keygen\b{_ARGS}-N\s{{1,4}}{_VALUE}"),
-    (
-        "htpasswd",
-        rf"htpasswd\s{{1,4}}-\w{{0,4}}b\w{{0,4}}\s{{1,4}}[^\s{MARK}]{{1,80}}\s{{1,4}}[^\s{MARK}]{{1,40}}\s{{1,4}}{_VALUE}",
-    ),
-    ("smbclient", rf"smbclient\b{_ARGS}-U\s{{0,4}}[\"']?[^\s%{MARK}]{{1,64}}%{_VALUE}"),
-    ("curl", rf"curl\b{_ARGS}(?:-u|--user|--proxy-user|-U)[ =]{{0,4}}[\"']?[^\s:\"'{MARK}]{{0,64}}[\"']?:{_VALUE}"),
-    ("openssl", rf"openssl\b{_ARGS}(?:-k|-K)\s{{1,4}}{_VALUE}"),
-    ("pass:", rf"pass:(?<=\s.....){_VALUE}"),
-]
+# The option that takes a password, the words that begin a command with this option, and what leads to the value.
+_EXE = r"(?:\.exe|\.EXE)?\b"
+_BY_OPTION: dict[str, list[tuple[str, str]]] = {
+    "-p": [
+        *((word, rf"(?i:{word})\w{{0,8}}{_ARGS}-p(?=\S)(?!rint|ort){_VALUE}") for word in ("mysql", "mariadb")),
+        ("7z", rf"7z[ar]?\s{{1,4}}[xalet]\b{_ARGS}-p(?=\S){_VALUE}"),
+        *(
+            (word, rf"(?i:{word}){_EXE}{_ARGS}-p\s{{1,4}}{_VALUE}")
+            for word in ("docker login", "podman login", "oc login", "registry login", "acr login", "psexec")
+        ),
+        ("mongo", rf"(?i:mongo(?:sh|dump|restore|export)?){_EXE}{_ARGS}-p\s{{1,4}}{_VALUE}"),
+        ("sshpass", rf"sshpass\s{{1,4}}-p\s?{_VALUE}"),
+    ],
+    "-P": [
+        *(
+            (word, rf"(?i:{word}){_EXE}{_ARGS}-P\s{{0,4}}{_VALUE}")
+            for word in ("zip", "sqlcmd", "bcp", "mosquitto_pub", "mosquitto_sub", "zipcloak")
+        ),
+    ],
+    "-w": [("ldap", rf"(?i:ldap(?:search|add|modify|passwd)){_EXE}{_ARGS}-w\s{{1,4}}{_VALUE}")],
+    "/p:": [(word, rf"(?i:{word}){_EXE}{_ARGS}/p:{_VALUE}") for word in ("xfreerdp", "mstsc", "wfreerdp")],
+    "-a": [("redis-cli", rf"redis-cli\b{_ARGS}(?:-a|--pass)\s{{1,4}}{_VALUE}")],
+    "-N": [("ssh-keygen", rf"ssh-keygen\b{_ARGS}-N\s{{1,4}}{_VALUE}")],
+    "-U": [("smbclient", rf"smbclient\b{_ARGS}-U\s{{0,4}}[\"']?[^\s%{MARK}]{{1,64}}%{_VALUE}")],
+    "htpasswd": [
+        (
+            "htpasswd",
+            rf"htpasswd\s{{1,4}}-\w{{0,4}}b\w{{0,4}}\s{{1,4}}[^\s{MARK}]{{1,80}}\s{{1,4}}[^\s{MARK}]{{1,40}}\s{{1,4}}{_VALUE}",
+        )
+    ],
+    "curl": [
+        ("curl", rf"curl\b{_ARGS}(?:-u|--user|--proxy-user|-U)[ =]{{0,4}}[\"']?[^\s:\"'{MARK}]{{0,64}}[\"']?:{_VALUE}")
+    ],
+    "openssl": [("openssl", rf"openssl\b{_ARGS}(?:-k|-K)\s{{1,4}}{_VALUE}")],
+    "pass:": [("pass:", rf"pass:(?<=\s.....){_VALUE}")],
+}
 _WITHOUT_OPTIONS = [
     ("net use", rf"net use\s{{1,4}}(?:\w:\s{{1,4}})?\\\\[^\s{MARK}]{{1,80}}\s{{1,4}}(?![/*]){_VALUE}"),
     ("add_user", rf"add_user\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}{_VALUE}"),
@@ -104,15 +106,11 @@ _SETTERS = [
     ("requirepass", rf"requirepass\s{{1,4}}{_VALUE}"),
     ("env ", rf"ENV (?<![^\n]....){_NAME}\s{{1,4}}(?!=){_VALUE}"),
     *(
-        (word, rf"(?i:{word}){gap}{_NAME}\s{{1,4}}(?!=){_VALUE}")
-        for word, gap in (
-            ("setx", r"\s{1,4}(?:/m\s)?"),
-            ("setenv", r"\s{1,4}"),
-            ("set -", r"\w{1,3}\s{1,4}"),
-            ("config set", r"\s{1,4}"),
-            ("configure set", r"\s{1,4}"),
-            ("git config", r"\s{1,4}(?:--\w{1,20}\s)?"),
-            ("fastcgi_param", r"\s{1,4}"),
+        (word, rf"(?i:{begin}){_NAME}\s{{1,4}}(?!=){_VALUE}")
+        for word, begin in (
+            ("set", r"setx\s{1,4}(?:/m\s)?|setenv\s{1,4}|set -\w{1,3}\s{1,4}"),
+            ("config", r"config(?:ure)? set\s{1,4}|config(?<=git config)\s{1,4}(?:--\w{1,20}\s)?"),
+            ("fastcgi_param", r"fastcgi_param\s{1,4}"),
         )
     ),
 ]
@@ -122,21 +120,33 @@ def _rule(table: Iterable[tuple[str, str]]) -> Rule:
     return patterns([Near("password", word, 0, re.compile(pattern), _is_argument, ahead=0) for word, pattern in table])
 
 
-_ANY_OPTION = patterns([Near("password", "-", 0, re.compile(pattern), check) for pattern, check in _OPTIONS])
-_WITH_OPTIONS, _WITHOUT, _PIPED, _SET = map(_rule, (_COMMANDS, _WITHOUT_OPTIONS, _ECHOES, _SETTERS))
+_ANY_OPTION = [(re.compile(pattern), check) for pattern, check in _OPTIONS]
+_WITH_OPTION = {option: _rule(table) for option, table in _BY_OPTION.items()}
+_WITHOUT, _PIPED, _SET = map(_rule, (_WITHOUT_OPTIONS, _ECHOES, _SETTERS))
 
 
 def _commands(view: View) -> Iterator[Hit]:
     """Each table only where a text has what all of its commands need."""
     text = view.text
+    named = bool(view.places_of(STEMS))
     if " -" in text or "\n-" in text or text.startswith("-"):
-        yield from _ANY_OPTION.find(view)
-        yield from _WITH_OPTIONS.find(view)
+        if named or "auth" in view.lower or "bearer" in view.lower:
+            yield from _options(text)
+        for option, rule in _WITH_OPTION.items():
+            if option in text:
+                yield from rule.find(view)
     if "|" in text:
         yield from _PIPED.find(view)
-    if view.places_of(STEMS):
+    if named:
         yield from _SET.find(view)
     yield from _WITHOUT.find(view)
+
+
+def _options(text: str) -> Iterator[Hit]:
+    for pattern, is_value in _ANY_OPTION:
+        for match in pattern.finditer(text):
+            if is_value(match["value"]):
+                yield (*match.span("value"), "password")
 
 
 COMMANDS = [Rule(frozenset(["password"]), _commands)]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv6Address
-from string import ascii_letters, digits
+from string import ascii_letters, digits, hexdigits
 
 from scalepan.redact.plain import MARK
 from scalepan.redact.rule import Hit, Rule
@@ -25,11 +25,10 @@ _ROLES = frozenset(["git", "hg", "svn"])
 _IN_ADDRESS = re.compile(rf"://[^\s/{MARK}]*\Z")
 
 _BYTE = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
-# Not the ones that every machine has: its own, any, a mask.
-_IPV4 = re.compile(
-    rf"[1-9](?<![0-9A-Za-z_.-].)(?<!(?=127|255).)(?:(?<=2)(?:5[0-4]|[0-4][0-9])|(?<=1)[0-9]{{2}}|[0-9]?)"
-    rf"(?:\.{_BYTE}){{3}}(?![0-9A-Za-z_]|\.[0-9]|-[0-9])"
-)
+# Searched for by its first dot: a search for one character is many times faster than one for any digit.
+_IPV4 = re.compile(rf"\.(?<=[0-9]\.){_BYTE}(?:\.{_BYTE}){{2}}(?![0-9A-Za-z_]|\.[0-9]|-[0-9])")
+# Loopback, "any" and netmasks are on every machine.
+_FIRST_BYTE = re.compile(r"(?<![0-9A-Za-z_.-])(?!127|255)(?:25[0-4]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]?)\Z")
 # A number with dots behind one of these is a version, a section or an enzyme.
 _NUMBERED = """
 v ver version versions release build firmware driver section sections sec chapter clause figure fig table appendix ec
@@ -37,8 +36,10 @@ article item step rule python chrome windows node バージョン 第
 """
 _NUMBERED_WORDS = frozenset(_NUMBERED.split())
 _LAST_WORD = re.compile(r"[^\W\d_]{1,12}(?=\.?$)")
+# Searched for by its first colon. In front of it stands a group of up to four digits, which begins at an edge.
+_FIRST_GROUP = "|".join(rf"(?<=[0-9A-Fa-f]{{{n}}}:)(?<![0-9A-Za-z_:.][0-9A-Fa-f]{{{n}}}:)" for n in range(5))
 _IPV6 = re.compile(
-    r"[0-9A-Fa-f:](?<![0-9A-Za-z_:.].)(?:[0-9A-Fa-f]{0,3}:|(?<=:))[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){1,7}"
+    rf":(?=[0-9A-Fa-f]{{0,4}}:)(?:{_FIRST_GROUP})[0-9A-Fa-f]{{0,4}}(?::[0-9A-Fa-f]{{0,4}}){{1,7}}"
     r"(?:\.[0-9]{1,3}){0,3}(?![0-9A-Za-z_:])"
 )
 # Single colons between groups, and two in a row at most once.
@@ -66,12 +67,15 @@ def _ip_addresses(view: View) -> Iterator[Hit]:
     text = view.text
     if "." in text:
         for match in _IPV4.finditer(text):
-            if not _is_numbered(text[max(0, match.start() - 24) : match.start()]):
-                yield (*match.span(), "ip-address")
-    if text.count(":") > 1:
+            first = _FIRST_BYTE.search(text, max(0, match.start() - 3), match.start())
+            if first and not _is_numbered(text[max(0, first.start() - 24) : first.start()]):
+                yield first.start(), match.end(), "ip-address"
+    if ":" in text:
         for match in _IPV6.finditer(text):
-            if _is_ipv6(match.group()):
-                yield (*match.span(), "ip-address")
+            group = text[max(0, match.start() - 4) : match.start()]
+            start = match.start() - len(group) + len(group.rstrip(hexdigits))
+            if _is_ipv6(text[start : match.end()]):
+                yield start, match.end(), "ip-address"
 
 
 def _is_numbered(before: str) -> bool:

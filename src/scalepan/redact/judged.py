@@ -4,7 +4,8 @@ A setting may be any word, a sentence goes on with a word as a rule, and a progr
 """
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from scalepan.redact.names import CODES, PHRASES, SHORT
 from scalepan.redact.plausible import (
@@ -49,7 +50,7 @@ _ADJECTIVE = re.compile(
 _SENTENCE_GOES_ON = re.compile(r"[ \t]+[^\W\d_]")
 
 
-class Given(NamedTuple):
+class Given(msgspec.Struct, frozen=True, gc=False):
     """A value and all that there is to judge it by."""
 
     kind: str

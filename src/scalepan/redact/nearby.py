@@ -5,6 +5,7 @@ Here no sign says that a value follows, so the value must: small letters, capita
 
 import re
 from collections.abc import Iterator
+from string import ascii_letters
 
 from scalepan.redact.names import STEMS, eastern_words
 from scalepan.redact.pairs import name_kind
@@ -15,8 +16,9 @@ from scalepan.redact.view import View
 
 FAR = 48
 """How far behind a word a value may end."""
-_DIGIT = re.compile("[0-9]")
-_NAME_ENDS = re.compile("[A-Za-z_]*")
+_DIGIT, _CAPITAL_OR_SYMBOL = re.compile("[0-9]"), re.compile("[A-Z!#$%^*@+~?]")
+_NAME_LETTERS = ascii_letters + "_"
+_LINE = re.compile(f"[\n{MARK}]")
 _NAME = re.compile(r"[A-Za-z_]{0,12}")
 _TOKEN = re.compile(r"[0-9A-Za-z!#$%^*@+~?][0-9A-Za-z!#$%^*@+~?_-]{7,39}")
 
@@ -28,14 +30,10 @@ def _nearby(view: View) -> Iterator[Hit]:
     if not view.text.isascii():
         words += [at for word in eastern_words(view.lower) for at in everywhere(view.lower, word)]
     for at in words:
-        if not _DIGIT.search(text, at, at + FAR):
+        if not _DIGIT.search(text, at, at + FAR) or not _CAPITAL_OR_SYMBOL.search(text, at + 2, at + FAR):
             continue
-        line = text[at : at + FAR]
-        end = line.find("\n")
-        mark = line.find(MARK)
-        line = line[: min(one for one in (end, mark, FAR) if one >= 0)]
-        name = _NAME_ENDS.match(line)
-        for token in _TOKEN.finditer(line, name.end() if name else 0):
+        line = _LINE.split(text[at : at + FAR], 1)[0]
+        for token in _TOKEN.finditer(line, len(line) - len(line.lstrip(_NAME_LETTERS))):
             # A word of the line that goes on behind it is no token.
             if token.end() < FAR and looks_random(token[0]) and not stand_in(token[0]):
                 kind = _kind(view, at, line[: token.start()])
@@ -58,12 +56,14 @@ _REVERSED = re.compile(
 )
 
 
+_REVERSED_WORDS = (" is the ", " is my ", " is our ", " is your ", " was the ", " was my ")
+
+
 def _reversed(view: View) -> Iterator[Hit]:
-    if not any(
-        said in view.lower for said in (" is the ", " is my ", " is our ", " is your ", " was the ", " was my ")
-    ):
+    places = view.places_of(STEMS)
+    if not places or not any(said in view.lower for said in _REVERSED_WORDS):
         return
-    for at in view.places_of(STEMS):
+    for at in places:
         floor = max(0, at - 110)
         match = _REVERSED.search(view.text, floor, at) if view.text[at - 1 : at] == " " else None
         if match and looks_random(match["value"]) and not stand_in(match["value"]):

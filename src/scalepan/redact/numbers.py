@@ -57,6 +57,8 @@ def _is_called_card(lower: str, match: re.Match[str]) -> bool:
 
 
 def _iban(view: View) -> Iterator[Hit]:
+    if not view.numbers:
+        return
     for digits in _IBAN_DIGITS.finditer(view.text):
         start = digits.start() - 2
         length = iban_length(view.text[start : start + 2])

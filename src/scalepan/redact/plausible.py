@@ -110,6 +110,8 @@ def random_letters(value: str, least: int) -> bool:
     >>> random_letters("xqzkvbnmwrtp", 8), random_letters("next_page_token", 8), random_letters("qwvz", 8)
     (True, False, False)
     """
+    if len(value) < least:
+        return False
     letters = "".join([part for part in _GLUE.split(value) if part.lower() not in COMMON])
     if len(letters) < least or not letters.isascii() or not letters.isalpha():
         return False

@@ -1,9 +1,12 @@
 """Keys and tokens that say by their first letters whose they are: one line a provider."""
 
 import re
+from collections.abc import Iterator
 
+from scalepan.redact.names import STEMS
 from scalepan.redact.plain import MARK
-from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Near, Token, patterns, tokens
+from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Hit, Near, Rule, Token, patterns, tokens
+from scalepan.redact.view import View
 
 _W = "[0-9A-Za-z]"
 _U = "[0-9A-Za-z_-]"
@@ -153,9 +156,21 @@ _TOKENS = [
     ("api-key", "sl.B sl.u. SWMTKN-1-", f"{_U}{{40,}}", True),
 ]
 
-# Names that IBM's clouds are known by, and what may stand between a name and its value.
-_GIVEN = r"[\"']?\]?(?:\s{0,16}(?:=>|:=|::|=|:)\s{0,16}|\s{1,33})[\"']?"
-_CALLED = r"[_-]{0,2}(?:api)?[_-]?(?:key|pwd|pw|password|pass|token)"
+# Names that IBM's clouds are known by, and their values. They are searched for by the word at the end of the name.
+_IBM_WORD = re.compile(
+    r"(?i:key|pwd|pw|password|pass|token)[\"']?\]?(?:\s{0,16}(?:=>|:=|::|=|:)\s{0,16}|\s{1,33})[\"']?"
+    rf"(?P<value>{_U}{{24,64}})(?!{_U})"
+)
+_IBM_BEFORE = 24
+"""How far before that word the name may begin."""
+_IBM = [
+    (kind, re.compile(rf"(?i:{name})[_-]{{0,2}}(?i:api)?[_-]?\Z"), re.compile(value))
+    for kind, name, value in (
+        ("softlayer-key", "softlayer|sl", "[0-9a-z]{64}"),
+        ("ibm-key", "cl(?:oudant|ou)?", f"{_H}{{64}}|[a-z]{{24}}"),
+        ("ibm-key", "(?:ibm|iam|cos|cloud)[_-]?(?:cloud|iam|hmac)?", f"{_U}{{44}}|{_H}{{48}}"),
+    )
+]
 
 # Those whose first letters say too little, and those that are known by what stands around them: a word that the text
 # must have, how long a word it must have at least, and how far before that word a match begins.
@@ -192,21 +207,6 @@ _PATTERNS = [
         r"(?i:samlresponse)[\"']?\s{0,4}[=:]\s{0,4}[\"']?(?P<value>[0-9A-Za-z+/%=]{60,20000})",
     ),
     ("npm-token", ":_authtoken", 11, 0, rf":_authToken\s{{0,16}}=\s{{0,16}}[\"']?(?P<value>[^\s\"'${MARK}]{{10,200}})"),
-    *(
-        ("softlayer-key", word, 64, 0, rf"(?i:{word}){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})")
-        for word in ("softlayer", "sl")
-    ),
-    ("ibm-key", "cl", 24, 0, rf"(?i:cl(?:oudant|ou)?){_CALLED}{_GIVEN}(?P<value>{_H}{{64}}|[a-z]{{24}})(?!{_W})"),
-    *(
-        (
-            "ibm-key",
-            word,
-            44,
-            0,
-            rf"(?i:{word}[_-]?(?:cloud|iam|hmac)?){_CALLED}{_GIVEN}(?P<value>{_U}{{44}}|{_H}{{48}})(?!{_U})",
-        )
-        for word in ("ibm", "iam", "cos", "cloud")
-    ),
     ("hashicorp-token", ".atlasv1.", 80, 14, rf"{_W}{LOOSE_EDGE_BEHIND}{_W}{{13}}\.atlasv1\.{_U}{{60,70}}"),
     ("azure-key", "sig=", 43, 1, r"[?&]sig=(?P<value>[0-9A-Za-z%+/]{43,80}={0,2})"),
     (
@@ -231,7 +231,21 @@ _AWS_SECRET = Near(
     before=re.compile(rf"(?i:aws)[^\n{MARK}]{{0,60}}$"),
 )
 
+
+def _ibm_keys(view: View) -> Iterator[Hit]:
+    if view.longest < 24:
+        return
+    for at in view.places_of(STEMS):
+        match = _IBM_WORD.match(view.text, at)
+        if match is None:
+            continue
+        for kind, name, value in _IBM:
+            if value.fullmatch(match["value"]) and name.search(view.text, max(0, at - _IBM_BEFORE), at):
+                yield (*match.span("value"), kind)
+
+
 PROVIDERS = [
+    Rule(frozenset(kind for kind, _, _ in _IBM), _ibm_keys),
     tokens(Token(*row) for row in _TOKENS),
     patterns(
         [

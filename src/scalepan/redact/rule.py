@@ -49,11 +49,12 @@ class Token(NamedTuple):
 
 
 class Near(NamedTuple):
-    """A pattern that is searched for in a text that has a lower-case word, and a word as long as the value must be.
+    """A pattern that is tried where a keyword stands.
 
-    `ahead` says how many signs before that word a match begins; without it the word may stand anywhere, and the pattern
-    is tried everywhere, which takes longer. `check` has the last word on what it found, `before` must match what stands
-    in front.
+    `word` is the keyword in lower case, and a match begins `ahead` characters before it. A positive `length` means that
+    the keyword is part of a long word (`View.long`), and that the text has a word of at least that length. Without
+    `ahead` the keyword may be anywhere in the text, and the whole match is inside a long word. `check` makes the final
+    decision on a match; `before` must match the text in front of it.
     """
 
     kind: str
@@ -130,19 +131,26 @@ def patterns(rows: Sequence[Near]) -> Rule:
 
     def find(view: View) -> Iterator[Hit]:
         for row in rows:
-            if row.length > view.longest or row.word not in (view.whole if row.ahead is None else view.lower):
+            if row.length > view.longest or row.word not in _searched(row, view):
                 continue
-            for start, end in _everywhere(row, view) if row.ahead is None else _at_words(row, row.ahead, view):
+            for start, end in _in_long_words(row, view) if row.ahead is None else _at_words(row, row.ahead, view):
                 yield start, end, row.kind
 
     return Rule(frozenset(row.kind for row in rows), find)
 
 
-def _everywhere(row: Near, view: View) -> Iterator[tuple[int, int]]:
-    for match in row.pattern.finditer(view.text):
+def _searched(row: Near, view: View) -> str:
+    """The text in which the keyword must stand; the long words are a small part of ordinary text."""
+    if row.ahead is None:
+        return view.whole
+    return view.long if row.length else view.lower
+
+
+def _in_long_words(row: Near, view: View) -> Iterator[tuple[int, int]]:
+    for match, offset in view.tokens(row.pattern):
         start, end = match.span(cut_of(row.pattern))
-        if _stands(row, view.text, start, end):
-            yield start, end
+        if _stands(row, view.text, start + offset, end + offset):
+            yield start + offset, end + offset
 
 
 def _at_words(row: Near, ahead: int, view: View) -> Iterator[tuple[int, int]]:

@@ -39,13 +39,12 @@ def _tables(view: View) -> Iterator[Hit]:
     for at in view.places_of(STEMS):
         if at < done:
             continue
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
         start = text.rfind("\n", max(0, at - LINE), at) + 1
-        end = text.find("\n", at, at + LINE)
-        end = len(text) if end < 0 and len(text) - at < LINE else end
-        if end < 0 or (start == 0 and at > LINE):
-            done = at + 1
-            continue
         done = end
+        if end - start > LINE:
+            continue
         line = text[start:end]
         separator = _separator(line)
         if separator is None or MARK in line:

@@ -31,7 +31,10 @@ Cut = tuple[int, int, str]
 class View:
     """The text as rules see it, and the way back to places in the original. `cuts` are in order and do not overlap."""
 
-    __slots__ = ("_long", "_long_at", "_out", "_words", "cuts", "longest", "lower", "numbers", "plain", "text", "whole")
+    __slots__ = (
+        *("_long", "_long_at", "_out", "_words", "cuts", "long", "longest", "lower", "numbers"),
+        *("plain", "text", "whole"),
+    )
 
     def __init__(self, plain: Plain, cuts: Sequence[Cut] = ()) -> None:
         self.plain, self.cuts = plain, cuts
@@ -50,6 +53,8 @@ class View:
         self.numbers = _SEVEN_DIGITS.search(text) is not None
         """Whether digits stand close together anywhere, as those of phones and cards do."""
         self._long = " ".join(["", *words])
+        self.long = self._long.lower()
+        """The long words in lower case."""
         self._long_at: tuple[list[int], list[int]] | None = None
         self._words: tuple[Sequence[str], list[int]] | None = None
 
