@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scalepan.redact.plain import MARK
-from scalepan.redact.plausible import like_password, stand_in
+from scalepan.redact.plausible import like_password, stand_in, strong_key
 from scalepan.redact.rule import Hit, Near, Rule, everywhere, patterns
 from scalepan.redact.view import View
 
@@ -12,6 +12,8 @@ from scalepan.redact.view import View
 _USERINFO = re.compile(
     rf"://(?P<user>[^\s/?#:\"'<>`{MARK}]{{0,128}}):(?P<value>[^\s/\"'<>`{MARK}]{{1,256}})@(?=[\w\[.-])"
 )
+# git clone https://TOKEN@github.com/...
+_TOKEN_AS_USER = re.compile(r"://(?P<value>[0-9A-Za-z_-]{20,256})@(?=[\w\[.-])")
 
 
 def _url_password(view: View) -> Iterator[Hit]:
@@ -19,6 +21,9 @@ def _url_password(view: View) -> Iterator[Hit]:
         match = _USERINFO.match(view.text, at)
         if match and not _template(match["user"], match["value"]):
             yield (*match.span("value"), "url-password")
+        token = _TOKEN_AS_USER.match(view.text, at) if match is None else None
+        if token and strong_key(token["value"]) and (len(token["value"]) >= 32 or not token["value"].islower()):
+            yield (*token.span("value"), "url-password")
 
 
 _SOMEBODY = re.compile(r"(?i:.*[;:])?(?i:(?:my|your|the)?_?(?:user(?:_?name)?|login|usr))")

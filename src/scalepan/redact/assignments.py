@@ -61,10 +61,17 @@ _TYPED = (
     r"(?::\s{0,4}[&*]?[a-z][a-z0-9_.\[\]|?<> ]{0,40}(?==[^=])"
     r"|\s{1,4}(?:string|str|std::string|text|char|varchar\(?\d{0,4}\)?)\s{0,4}(?=:?=[^=]))?"
 )
-_PURPOSE = rf"(?:\s(?:for|of|on|to|in)\s[^\n.:;=(),{MARK}]{{1,40}}?(?=\s(?:is|was)\s|\s?[:=]))?"
+_SOME_WORDS = rf"[^\n.:;=(),{MARK}]{{1,40}}"
+_PURPOSE = (
+    rf"(?:\s(?:for|of|on|to|in)\s{_SOME_WORDS}?(?=\s(?:is|was)\s|\s?[:=]|\s--?\s)"
+    rf"|\s?\([^()\n{MARK}]{{1,24}}\)(?=\s?[:=])"
+    rf"|(?:\s(?:for|of|on)\s{_SOME_WORDS}?)?\s(?:has been|was|is|got)\s(?:re)?(?:set|changed|updated)(?=\sto\s)"
+    rf"|\s(?:is|was)\s(?:generated|created|set)\sfor\s{_SOME_WORDS}(?=:\s)"
+    rf"|(?<!pass)(?<!pw)\s[a-z]{_SOME_WORDS}(?=:\s?\n))?"
+)
 _SIGN = (
     r"(?P<sign>=>|:=|\|\||\?\?|[-=~]>|→|[=!]?={1,3}|::?|%3[ad](?:%20|\+)?(?:%22)?|は|が|是|为|為|은|는|이|가"
-    r"|(?<=\s)(?:is|was|to|as|ist|est|es)(?:\snow)?:?(?=\s)|(?<=\s)or(?=\s[\"']))"
+    r"|(?<=\s)(?:is|was|to|as|ist|est|es)(?:\snow)?:?(?=\s)|(?<=\s)--?(?=\s)|'s(?=\s)|を(?=\s?「)|(?<=\s)or(?=\s[\"']))"
 )
 _GIVEN = (
     rf"{_NAME_ENDS}{_TYPED}{_PURPOSE}(?:\s{{0,16}}{_SIGN}"
@@ -75,10 +82,10 @@ _GIVEN = (
     rf"|(?=「)"
     rf"|(?P<space>\s{{1,4}}(?=[\"'`]|(?=[^\s{MARK}]{{0,40}}[0-9])[^\s=:\"'`{MARK}]{{6}}))"
     rf"|(?=\s{{1,32}}[\"'`]?[^\s\"'`{MARK}]{{20}}))"
-    r"\s{0,32}(?:\\\r?\n\s{0,32})?(?:[|>][+-]?\s{1,32})?(?:\*{1,3}|</?[a-z0-9]{1,9}>|&quot;){0,2}\s{0,2}"
+    r"\s{0,32}(?:!![a-z]{1,8}\s{1,4})?(?:\\\r?\n\s{0,32})?(?:[|>][+-]?\s{1,32})?(?:\*{1,3}|</?[a-z0-9]{1,9}>|&quot;){0,2}\s{0,2}"
 )
 _VALUE = (
-    rf"(?:[@bfnru$]{{1,2}}(?=[\"'`]))?(?:(?P<quote>{_QUOTE})"
+    rf"(?:(?P<prefix>[@bfnru$]{{1,2}})(?=[\"'`]))?(?:(?P<quote>\"\"\"|'''|{_QUOTE})"
     rf"|「(?P<framed>[^「」\n{MARK}]{{3,200}})"
     rf"|(?P<bare>{_BEFORE_NEXT}{{3,{JUDGED}}}|{_CHARACTER}{{3,{JUDGED}}}))"
 )
@@ -106,7 +113,9 @@ _ENDS, _ENDS_IN_QUERY = (re.compile(rf"[.:)\]}}>]*(?!{some})") for some in (_CHA
 _LINE_SO_FAR = re.compile(r"(?:\A|\n)[ \t]*(?:-[ \t]+|export |set |\$?env:)?[\w.-]*\Z")
 _SETTING_NAME = re.compile(r"(?:\A|\s)[\w.-]*\Z")
 _LINE_ENDS = re.compile(r"[ \t]*(?:#.*)?(?:\r?\n|\Z)")
-_SENTENCE = frozenset(["is", "was", "は", "が", "是", "为", "為", "은", "는", "이", "가", "ist", "est", "es"])
+_SENTENCE = frozenset(
+    ["is", "'s", "を", "was", "は", "が", "是", "为", "為", "은", "는", "이", "가", "ist", "est", "es"]
+)
 
 
 def _assigned(view: View) -> Iterator[Hit]:
@@ -147,7 +156,7 @@ def _given(pattern: re.Pattern[str], view: View, places: list[int]) -> Iterator[
             continue
         in_query = ("?" in before or "&" in before or "#" in before) and _is_in_query(before)
         start, end = _bare(match, text, in_query) if bare else _framed(match, text)
-        if end - start < SHORTEST:
+        if end - start < SHORTEST or ("f" in (match["prefix"] or "") and "{" in text[start:end]):
             continue
         if is_secret(_as_given(kind, match, text, start, end, before, in_query=in_query, owned=owned)):
             if end - start == JUDGED and bare:
@@ -205,7 +214,7 @@ def _how(match: re.Match[str], text: str, end: int, before: str, in_query: bool)
     sign = sign.removesuffix(":").split()[0] if sign.strip(":") else sign
     if sign in _SENTENCE:
         return IS
-    if sign in ("to", "as", "->", "→", "~>"):
+    if sign in ("to", "as", "->", "→", "~>", "-", "--"):
         return TO
     return QUERY if in_query or sign.startswith("%3") else WITH
 
@@ -269,12 +278,15 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 def _quoted(quote: str, text: str, start: int) -> tuple[int, int]:
     """Up to the same quote or the end of the line, a backslash taking the next character along."""
-    inside = _inside(quote)
+    inside = _inside(quote[0] if quote in _TRIPLE else quote)
     piece = inside.match(text, start)
     end = piece.end() if piece else start
     while text.startswith("\\", end) and (piece := inside.match(text, end)) and piece.end() > end:
         end = piece.end()
     return start, end
+
+
+_TRIPLE = ('"""', "'''")
 
 
 @cache

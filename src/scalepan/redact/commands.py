@@ -1,13 +1,14 @@
 """Passwords on the command line: as an option that says so, or by the command that takes it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
+from scalepan.redact.judged import is_listed
 from scalepan.redact.names import STEMS
 from scalepan.redact.plain import MARK
 from scalepan.redact.plausible import like_key, looks_random, random_letters, stand_in
 from scalepan.redact.rule import Hit, Near, Rule, patterns
-from scalepan.redact.view import View
+from scalepan.redact.view import LONG, View
 from scalepan.redact.words import COMMON
 
 _VALUE = rf"[\"']?(?P<value>[^\s\"'`|;<>{MARK}]{{0,199}}[^\s\"'`|;<>,{MARK}])"
@@ -20,13 +21,18 @@ def _is_argument(value: str) -> bool:
     """Any password, however short; but no word of a sentence about the option, and nothing that stands in for one."""
     if looks_random(value):
         return not value.startswith("-")
-    if value.startswith("-") or value.lower().rstrip(".,:)") in COMMON or stand_in(value):
+    word = value.lower().rstrip(".,:)")
+    if value.startswith("-") or word in COMMON or stand_in(value):
         return False
-    return len(value) > 2 or not value.isalpha()
+    return len(word) > 2 or not word.isalpha()
 
 
 def _is_password_argument(value: str) -> bool:
     return _is_argument(value) and not value.startswith(("http://", "https://"))
+
+
+def _is_evident(value: str) -> bool:
+    return is_listed("password", value)
 
 
 def _is_key_argument(value: str) -> bool:
@@ -55,6 +61,7 @@ _BY_OPTION: dict[str, list[tuple[str, str]]] = {
             for word in ("docker login", "podman login", "oc login", "registry login", "acr login", "psexec")
         ),
         ("mongo", rf"(?i:mongo(?:sh|dump|restore|export)?){_EXE}{_ARGS}-p\s{{1,4}}{_VALUE}"),
+        *((word, rf"{word}{_ARGS}-p\s{{1,4}}{_VALUE}") for word in ("useradd", "usermod", "twine upload", "az login")),
         ("sshpass", rf"sshpass\s{{1,4}}-p\s?{_VALUE}"),
     ],
     "-P": [
@@ -77,17 +84,32 @@ _BY_OPTION: dict[str, list[tuple[str, str]]] = {
     "curl": [
         ("curl", rf"curl\b{_ARGS}(?:-u|--user|--proxy-user|-U)[ =]{{0,4}}[\"']?[^\s:\"'{MARK}]{{0,64}}[\"']?:{_VALUE}")
     ],
+    "lftp": [("lftp", rf"lftp\b{_ARGS}-u\s{{0,4}}[\"']?[^\s,{MARK}]{{1,64}},{_VALUE}")],
     "openssl": [("openssl", rf"openssl\b{_ARGS}(?:-k|-K)\s{{1,4}}{_VALUE}")],
     "pass:": [("pass:", rf"pass:(?<=\s.....){_VALUE}")],
 }
 _WITHOUT_OPTIONS = [
     ("net use", rf"net use\s{{1,4}}(?:\w:\s{{1,4}})?\\\\[^\s{MARK}]{{1,80}}\s{{1,4}}(?![/*]){_VALUE}"),
+    ("masterauth", rf"masterauth\s{{1,4}}{_VALUE}"),
+    ("::add-mask::", rf"::add-mask::{_VALUE}"),
     ("add_user", rf"add_user\s{{1,4}}[^\s{MARK}]{{1,64}}\s{{1,4}}{_VALUE}"),
     ("convertto-securestring", rf"(?i:convertto-securestring)\s{{1,4}}(?:(?i:-string)\s{{1,4}})?{_QUOTED}"),
 ]
+# What these take may be a word of a sentence as well, so the value must look like a password.
+_IF_EVIDENT = [
+    ("net use", rf"net use(?<![\w.].{{7}})(?:\b{_ARGS}/user:|r\s{{1,4}})[^\s/{MARK}]{{1,64}}\s{{1,4}}{_VALUE}"),
+    ("vault login", rf"vault login\s{{1,4}}{_VALUE}"),
+    ("sonar.login", rf"sonar\.login\s?=\s?{_VALUE}"),
+    (
+        "sqlplus",
+        rf"sqlplus\s{{1,4}}(?:-\w{{1,8}}\s{{1,4}}){{0,3}}[\"']?[\w.]{{1,64}}/(?P<value>[^\s@/\"'{MARK}]{{3,100}})@",
+    ),
+    ("snmp-server", rf"snmp-server community\s{{1,4}}{_VALUE}"),
+]
 # echo hunter2 | sudo -S ls
 _TO_STDIN = (
-    rf"\s{{0,4}}\|\s{{0,4}}(?:sudo\s{{1,4}}-\w{{0,3}}S|[^\s{MARK}]{{1,40}}\s[^\n{MARK}]{{0,80}}--password-stdin)"
+    r"\s{0,4}\|\s{0,4}(?:sudo\s{1,4}-\w{0,3}S|(?:sudo\s)?passwd\s--stdin"
+    rf"|[^\s{MARK}]{{1,40}}\s[^\n{MARK}]{{0,80}}--password-stdin)"
 )
 _ECHOES = [
     ("echo", rf"echo\s{{1,4}}(?:-n\s)?{_QUOTED}{_TO_STDIN}"),
@@ -116,20 +138,41 @@ _SETTERS = [
 ]
 
 
-def _rule(table: Iterable[tuple[str, str]]) -> Rule:
-    return patterns([Near("password", word, 0, re.compile(pattern), _is_argument, ahead=0) for word, pattern in table])
+# tool secret set NAME <<< value
+_HERE = Near(
+    "password",
+    "<<<",
+    0,
+    re.compile(rf"<<<\s{{0,4}}{_VALUE}"),
+    _is_evident,
+    before=re.compile(rf"(?i:token|secret|passw|login|luks|stdin)[^\n{MARK}]{{0,60}}$"),
+    ahead=0,
+)
+# As in the configuration of a router: the digit says how the value is encoded.
+_ENCODED = [
+    *((word, rf"(?i:{word})\s{{1,2}}[0-9]\s{{1,2}}{_VALUE}") for word in ("password", "secret")),
+    # credentials: ann / hunter2
+    ("cred", rf"(?i:cred(?:ential)?s)(?: are)?\s?[:=]?\s{{1,2}}[\w.@-]{{1,64}}\s?[/:]\s?{_VALUE}"),
+]
+
+
+def _rows(table: Iterable[tuple[str, str]], check: Callable[[str], bool] = _is_argument) -> list[Near]:
+    rows = [(word, LONG if len(word) >= LONG and " " not in word else 0, pattern) for word, pattern in table]
+    return [Near("password", word, least, re.compile(text), check, ahead=0) for word, least, text in rows]
 
 
 _ANY_OPTION = [(re.compile(pattern), check) for pattern, check in _OPTIONS]
-_WITH_OPTION = {option: _rule(table) for option, table in _BY_OPTION.items()}
-_WITHOUT, _PIPED, _SET = map(_rule, (_WITHOUT_OPTIONS, _ECHOES, _SETTERS))
+_WITH_OPTION = {option: patterns(_rows(table)) for option, table in _BY_OPTION.items()}
+_WITHOUT = patterns([*_rows(_WITHOUT_OPTIONS), *_rows(_IF_EVIDENT, _is_evident), _HERE])
+_PIPED = patterns(_rows(_ECHOES))
+_SET = patterns([*_rows(_SETTERS), *_rows(_ENCODED, _is_evident)])
 
 
 def _commands(view: View) -> Iterator[Hit]:
     """Each table only where a text has what all of its commands need."""
     text = view.text
     named = bool(view.places_of(STEMS))
-    if " -" in text or "\n-" in text or text.startswith("-"):
+    if " -" in text or "\n-" in text or " /p:" in text or text.startswith("-"):
         if named or "auth" in view.lower or "bearer" in view.lower:
             yield from _options(text)
         for option, rule in _WITH_OPTION.items():

@@ -32,6 +32,7 @@ _NEXT_SETTING = re.compile(r";\s?[A-Za-z][A-Za-z _-]{1,30}=")
 # So many symbols that it can only be made by a generator of passwords.
 _SYMBOLS = re.compile(r"(?=[^A-Za-z]*[A-Za-z])(?:[^\s!#$%^&*@+?()\[\]{}<>~|]*[!#$%^&*@+?()\[\]{}<>~|]){5}")
 _WORDS_IN = re.compile("[A-Za-z]{9,}")
+_NAMES_IN = re.compile("token|secret|key|passw|cred")
 _GLUED = re.compile(r"[,;)\]}:]|\s*[.+]\s*[$\w]")
 _NEXT_NAME = re.compile("[:=]")
 _ASKED_FOR = re.compile(r"(?i:get|read|load|fetch|find|input|check|has|pop|is|delete|remove|need|require)[\w.]*\Z")
@@ -75,20 +76,16 @@ def is_secret(given: Given) -> bool:
     value = given.value
     if given.word in CODES:
         return _is_code(given)
-    if given.rest == "s" and not (strong_key(value) or (given.kind == "password" and _is_evident(value))):
-        return False  # tokens: 4096
-    if not given.quoted and given.next_line and (len(value) < 6 or _NEXT_NAME.search(value + given.behind[:1])):
-        return False  # the next name of a list, not the value of this one
-    if given.quoted and _GLUED.match(value) and not any(map(str.isdigit, value)):
-        return False  # what stands between two strings of a program
+    if _is_other(given):
+        return False
+    if given.word in _ONLY_CLEAR:
+        return (given.how == QUERY and len(value) >= 16 and not stand_in(value)) or _is_clear(value)
     if given.quoted and given.how in (WITH, COMMA) and _is_made_of_symbols(value):
         return True
     if given.how in (CALL, COMMA) and _WHOLE.fullmatch(given.rest) is None:
         return False
     if given.how in (CALL, COMMA) and _ASKED_FOR.search(given.before):
         return given.how == COMMA and like_key(value) and not is_word(value)  # get("TOKEN", "the one to use else")
-    if given.word in _ONLY_CLEAR:
-        return (given.how == QUERY and len(value) >= 16 and not stand_in(value)) or strong_key(value)
     if " " in value or "\t" in value:
         return _is_phrase(given)
     if not given.owned:
@@ -96,6 +93,26 @@ def is_secret(given: Given) -> bool:
     if given.kind == "password" or given.kind == "secret":
         return _is_password(given)
     return _is_key(given)
+
+
+def _is_other(given: Given) -> bool:
+    """Whether the value is plainly something else: the next name, a piece of a program, a list of names."""
+    value = given.value
+    if given.rest == "s" and not (strong_key(value) or (given.kind == "password" and _is_evident(value))):
+        return True  # tokens: 4096
+    if not given.quoted and given.next_line and (len(value) < 6 or _NEXT_NAME.search(value + given.behind[:1])):
+        return True  # the next name of a list, not the value of this one
+    if given.quoted and _GLUED.match(value) and not any(map(str.isdigit, value)):
+        return True  # what stands between two strings of a program
+    if given.word in SHORT and (given.next_line or (value.isalpha() and value.lower().endswith("pass"))):
+        return True  # pass: "bandpass"
+    is_name = _NAMES_IN.search(value.lower()) is not None and not any(map(str.isdigit, value))
+    return given.how == COMMA and is_name  # a list of names
+
+
+def _is_clear(value: str) -> bool:
+    """A key whatever it is called, but not the signature that every CACHEDIR.TAG has."""
+    return strong_key(value) and not value.startswith("8a477f597d28d172789f06886806bc55")
 
 
 def _is_code(given: Given) -> bool:
@@ -155,10 +172,12 @@ def _is_password(given: Given) -> bool:
         case "cell":
             return _is_no_word(value) and like_password(value, quoted=True)
         case "call" | "comma":
-            return len(value) >= 6 and _is_no_word(value) and like_password(value, quoted=quoted)
+            told = not value.isalpha() if given.word in SHORT else _is_no_word(value)
+            return len(value) >= 6 and told and like_password(value, quoted=quoted)
         case "space":
             evident = quoted and (given.upper or _is_no_word(value))
-            return given.word not in SHORT and (evident or _is_evident(value)) and like_password(value, quoted=quoted)
+            named = given.word not in SHORT or given.before.endswith(("_", "-"))
+            return named and (evident or _is_evident(value)) and like_password(value, quoted=quoted)
         case "to":
             return (_is_evident(value) and like_password(value, quoted=quoted)) or _is_random(value, 8)
         case "gap":

@@ -61,20 +61,24 @@ ALONE = frozenset(
     ["pin", "otp", "cvv", "cvc", "mdp", "psk", "sig", "salt", "auth", "clave", "parola", "sandi", "passe", "creds"]
 )
 _SHORT_BEHIND = (
-    "db",
-    "user",
-    "admin",
-    "root",
-    "key",
-    "api",
-    "my",
-    "sql",
-    "smtp",
-    "mail",
-    "ftp",
-    "ldap",
-    "redis",
-    "login",
+    *(
+        "db",
+        "user",
+        "admin",
+        "root",
+        "key",
+        "api",
+        "my",
+        "sql",
+        "smtp",
+        "mail",
+        "ftp",
+        "ldap",
+        "redis",
+        "login",
+        "bind",
+    ),
+    *("rpc", "wifi", "wlan", "vpn", "ssh", "host", "web", "svc", "srv", "auth", "proxy", "account", "default", "sudo"),
 )
 # What makes the word "key" a secret: an answer key or a sort key is none.
 _KEY_OWNERS = (
@@ -98,6 +102,7 @@ prefix suffix format pattern regex required enabled version alias header placeho
 index column algorithm strength rotation endpoint attempt used usage budget cost price rate window text title message
 error status at on by for expire expired expires expiry expiration expiring param parameter mode lock mutex class cls
 kind keys tokens list set dict map cache scope scopes schema model factory handler callback fn func method types
+zero
 mgr generator validator checker parser reader writer loader helper util form view page link button test tests spec reset
 change update lifetime timeout age bytes bits char chars group groups mask digest hashes idx num number pos position
 """

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from string import ascii_letters
 
-from scalepan.redact.names import STEMS, eastern_words
+from scalepan.redact.judged import is_listed
+from scalepan.redact.names import KINDS, STEMS, eastern_words
 from scalepan.redact.pairs import name_kind
 from scalepan.redact.plain import MARK
 from scalepan.redact.plausible import looks_random, stand_in
@@ -20,7 +21,22 @@ _DIGIT, _CAPITAL_OR_SYMBOL = re.compile("[0-9]"), re.compile("[A-Z!#$%^*@+~?]")
 _NAME_LETTERS = ascii_letters + "_"
 _LINE = re.compile(f"[\n{MARK}]")
 _NAME = re.compile(r"[A-Za-z_]{0,12}")
+_CJK_STEMS = tuple(word for word in STEMS if not word.isascii())
 _TOKEN = re.compile(r"[0-9A-Za-z!#$%^*@+~?][0-9A-Za-z!#$%^*@+~?_-]{7,39}")
+
+
+# パスワード(hunter2), a bracket of either width.
+_IN_BRACKETS = re.compile(rf"\((?P<value>[^\s(){MARK}]{{4,64}})\)")
+
+
+def _bracketed(view: View) -> Iterator[Hit]:
+    if view.text.isascii() or "(" not in view.text:
+        return
+    for word in (*_CJK_STEMS, *eastern_words(view.lower)):
+        for at in everywhere(view.lower, word):
+            match = _IN_BRACKETS.match(view.text, at + len(word))
+            if match and is_listed("password", match["value"]):
+                yield (*match.span("value"), KINDS.get(word, "password"))
 
 
 def _nearby(view: View) -> Iterator[Hit]:
@@ -73,4 +89,5 @@ def _reversed(view: View) -> Iterator[Hit]:
 NEARBY = [
     Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _nearby),
     Rule(frozenset(["password"]), _reversed),
+    Rule(frozenset(["password", "token", "api-key"]), _bracketed),
 ]

@@ -7,7 +7,7 @@ from scalepan.redact.judged import SETTING, WITH, Given, is_secret
 from scalepan.redact.names import MORE_WORD, STEMS, WORD, is_named, is_owned, kind_named
 from scalepan.redact.plain import MARK
 from scalepan.redact.plausible import is_word, random_letters, stand_in
-from scalepan.redact.rule import Hit, Rule, everywhere
+from scalepan.redact.rule import Hit, Near, Rule, everywhere, patterns
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON
 
@@ -115,6 +115,47 @@ def _users(view: View) -> Iterator[Hit]:
                     yield start, end, "password"
 
 
+# What signs or connects: each call with what stands before the argument that is the secret.
+_ARGUMENT = rf"[^,()\n{MARK}]{{1,80}},\s{{0,16}}"
+_CALLS = [
+    (
+        "jwt.",
+        rf"jwt\.(?:sign|verify|encode|decode)\(\s{{0,8}}(?:\{{[^{{}}\n{MARK}]{{0,200}}\}}|[^,(){{\n{MARK}]{{1,80}})"
+        r",\s{0,16}(?:key\s?=\s?)?",
+    ),
+    (
+        "hmac",
+        rf"(?i:hmac)(?:\.new\(\s{{0,8}}(?:key\s?=\s?)?|\((?<=(?i:createhmac)\()\s{{0,8}}{_ARGUMENT}"
+        rf"|\((?<=hash_hmac\()\s{{0,8}}{_ARGUMENT}{_ARGUMENT})",
+    ),
+    ("mysql", rf"mysqli?(?:_p?connect)?\(\s{{0,8}}{_ARGUMENT}{_ARGUMENT}"),
+    ("new pdo", rf"(?i:new pdo)\(\s{{0,8}}[\"'][^\"'\n{MARK}]{{1,200}}[\"'],\s{{0,16}}{_ARGUMENT}"),
+]
+
+
+def _is_argument(value: str) -> bool:
+    return value.lower() not in COMMON and not stand_in(value, quoted=True)
+
+
+def _calls(view: View) -> Iterator[Hit]:
+    if "(" in view.text and ("'" in view.text or '"' in view.text):
+        yield from _OF_CALLS.find(view)
+
+
+_OF_CALLS = patterns(
+    [
+        Near(
+            "secret",
+            word,
+            0,
+            re.compile(rf"{call}b?([\"'])(?P<value>[^\"'\s{MARK}]{{6,200}})\1"),
+            _is_argument,
+            ahead=0,
+        )
+        for word, call in _CALLS
+    ]
+)
+
 # A Secret of Kubernetes: all that stands under data is one, whatever it is called.
 MANIFEST = 4000
 """How far the data of a Secret may be from its kind."""
@@ -146,5 +187,6 @@ def _is_coded(value: str) -> bool:
 PAIRS = [
     Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _pairs),
     Rule(frozenset(["password"]), _users),
+    Rule(frozenset(["secret"]), _calls),
     Rule(frozenset(["secret"]), _manifests),
 ]

@@ -49,7 +49,9 @@ _CODE = re.compile(
     r"\(.*|[&*!][A-Za-z_][\w.]{0,60}|0[xo][0-9A-Fa-f]{1,8}|[A-Za-z_]\w{0,40}(?:\|[A-Za-z_]\w{0,40})+"
 )
 # Names of modules and classes: each part is made of words.
-_VARIABLE = re.compile(r"[a-z][A-Za-z]{0,40}(?:Password|Passwd|Pass|Pwd|Token|Secret|Key|Credentials?)")
+_VARIABLE = re.compile(
+    r"(?:[A-Za-z_]\w{0,40}\.){0,4}[A-Za-z][0-9A-Za-z]{0,40}(?:Password|Passwd|Pass|Pwd|Token|Secret|Key|Credentials?)"
+)
 _DOTTED = re.compile(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40})+")
 _NO_LETTERS = re.compile(r"[^A-Za-z]+")
 _GLUE = re.compile("[-_.+/]|=+$")
@@ -85,7 +87,7 @@ def stand_in(value: str, *, quoted: bool = False) -> bool:
     [True, True, True, True, False]
     """
     if len(value) > LONGEST_STAND_IN:
-        return value.startswith(("${", "$(", "{{"))
+        return value.startswith(("${", "$(", "{{", "http://", "https://"))
     lower = value.lower()
     if not _letters_and_digits(value) and (lower in _STAND_IN_WORDS or _STAND_IN.fullmatch(lower)):
         return True

@@ -13,6 +13,7 @@ from scalepan.redact.contacts import CONTACTS
 from scalepan.redact.edges import widened
 from scalepan.redact.finding import Finding, Hashes, Redacted, mark
 from scalepan.redact.headers import HEADERS
+from scalepan.redact.inserts import INSERTS
 from scalepan.redact.jsontext import Quotes, documents, fitted, inner
 from scalepan.redact.keys import KEYS
 from scalepan.redact.nearby import NEARBY
@@ -28,7 +29,7 @@ from scalepan.redact.userrules import as_rule
 from scalepan.redact.view import Cut, View, marks, placed, without
 
 RULES = [
-    *(*KEYS, *PROVIDERS, *ADDRESSES, *HEADERS, *COMMANDS, *ASSIGNMENTS, *PAIRS, *TABLES, *NEARBY),
+    *(*KEYS, *PROVIDERS, *ADDRESSES, *HEADERS, *COMMANDS, *ASSIGNMENTS, *PAIRS, *TABLES, *INSERTS, *NEARBY),
     *(*CONTACTS, *NUMBERS, *PHONES),
 ]
 MARKED = ""

@@ -21,7 +21,7 @@ LINE = 1000
 
 _NAME_CELL = re.compile(r"[\w .:#/*-]{1,40}")
 _RULE_CELL = re.compile(r"\s*:?-{2,}:?\s*")
-_TRIMMED = " \t\r\"'`*"
+_TRIMMED = " \t\r\n\"'`*"
 
 
 class Column(NamedTuple):
@@ -73,7 +73,12 @@ def _columns(line: str, separator: str) -> list[Column]:
         return []
     if separator in ";," and any(cell.count(" ") > 2 for cell in inner):
         return []
-    named = [(number, name_kind(cell.replace(" ", "_"))) for number, cell in enumerate(cells)]
+    return secret_columns(cells)
+
+
+def secret_columns(names: list[str]) -> list[Column]:
+    """The columns that hold secrets, by their names."""
+    named = [(number, name_kind(name.strip(_TRIMMED).replace(" ", "_"))) for number, name in enumerate(names)]
     return [Column(number, *found) for number, found in named if found]
 
 
@@ -94,7 +99,7 @@ def _rows(text: str, at: int, count: int, separator: str, columns: list[Column])
             cell = line[first:last]
             start = first + len(cell) - len(cell.lstrip(_TRIMMED))
             value = cell.strip(_TRIMMED)
-            if value and _is_secret(column, value):
+            if value and is_secret_cell(column, value):
                 yield at + start, at + start + len(value), column.kind
         at = end + 1
 
@@ -119,7 +124,8 @@ def _quoted_cells(line: str, separator: str) -> list[tuple[int, int]]:
     return [*spans, (start, len(line))]
 
 
-def _is_secret(column: Column, value: str) -> bool:
+def is_secret_cell(column: Column, value: str) -> bool:
+    """Whether a value in this column is a secret, and not a word about it."""
     if _RULE_CELL.fullmatch(value) or " " in value or value.lower() in COMMON or stand_in(value):
         return False
     if column.word in CODES:
@@ -147,7 +153,7 @@ def _row_of_two(text: str, start: int, line: str, end: int) -> Iterator[Hit]:
     if (
         named
         and len(value) > 3
-        and _is_secret(Column(1, *named), value)
+        and is_secret_cell(Column(1, *named), value)
         and (not value.isalpha() or random_letters(value, 6))
     ):
         at = start + first_2 + len(cell) - len(cell.lstrip(_TRIMMED))
