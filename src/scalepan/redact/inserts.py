@@ -8,21 +8,21 @@ import re
 from collections.abc import Iterator
 
 from scalepan.redact.names import STEMS
-from scalepan.redact.plain import MARK
+from scalepan.redact.plain import CUT
 from scalepan.redact.rule import Hit, Rule, everywhere
 from scalepan.redact.tables import Column, is_secret_cell, secret_columns
 from scalepan.redact.view import View
 
 # For lower-case text.
 _INSERT = re.compile(
-    rf"insert\s{{1,4}}(?:ignore\s{{1,4}})?into\s{{1,4}}[^\s({MARK}]{{1,80}}\s{{0,4}}"
-    rf"\((?P<columns>[^(){MARK}]{{1,1000}})\)\s{{0,40}}values\s{{0,40}}"
+    rf"insert\s{{1,4}}(?:ignore\s{{1,4}})?into\s{{1,4}}[^\s({CUT}]{{1,80}}\s{{0,4}}"
+    rf"\((?P<columns>[^(){CUT}]{{1,1000}})\)\s{{0,40}}values\s{{0,40}}"
 )
 _ROW = re.compile(r"\s{0,40},?\s{0,40}\(")
 # A string, perhaps as the argument of a function; a number, or a function without a string.
 _VALUE = re.compile(
-    rf"\s{{0,40}}(?:(?P<call>\w{{1,30}}\()?'(?P<text>(?:[^'\\{MARK}]|''|\\[^{MARK}]){{0,1000}})'(?(call)\))"
-    rf"|[^'\"(),{MARK}]{{1,200}}(?:\([^'\"(){MARK}]{{0,80}}\))?)\s{{0,40}}(?P<next>[,)])"
+    rf"\s{{0,40}}(?:(?P<call>\w{{1,30}}\()?'(?P<text>(?:[^'\\{CUT}]|''|\\[^{CUT}]){{0,1000}})'(?(call)\))"
+    rf"|[^'\"(),{CUT}]{{1,200}}(?:\([^'\"(){CUT}]{{0,80}}\))?)\s{{0,40}}(?P<next>[,)])"
 )
 
 

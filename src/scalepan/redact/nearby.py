@@ -1,6 +1,6 @@
-"""What stands near the word password and looks like nothing else: `ID/PW (ann/Kq7xR2mZ)`, `Kq7xR2mZ is the password`.
+"""Random values near the word password: `ID/PW (ann/Kq7xR2mZ)`, `Kq7xR2mZ is the password`.
 
-Here no sign says that a value follows, so the value must: small letters, capitals and digits that make no words.
+No syntax announces the value here, so it must look random: upper and lower case and digits that form no words.
 """
 
 import re
@@ -10,23 +10,23 @@ from string import ascii_letters
 from scalepan.redact.judged import is_listed
 from scalepan.redact.names import KINDS, STEMS, eastern_words
 from scalepan.redact.pairs import name_kind
-from scalepan.redact.plain import MARK
+from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import looks_random, stand_in
 from scalepan.redact.rule import Hit, Rule, everywhere
 from scalepan.redact.view import View
 
 FAR = 48
-"""How far behind a word a value may end."""
+"""How far after a word a value may end."""
 _DIGIT, _CAPITAL_OR_SYMBOL = re.compile("[0-9]"), re.compile("[A-Z!#$%^*@+~?]")
 _NAME_LETTERS = ascii_letters + "_"
-_LINE = re.compile(f"[\n{MARK}]")
+_LINE = re.compile(f"[\n{CUT}]")
 _NAME = re.compile(r"[A-Za-z_]{0,12}")
 _CJK_STEMS = tuple(word for word in STEMS if not word.isascii())
 _TOKEN = re.compile(r"[0-9A-Za-z!#$%^*@+~?][0-9A-Za-z!#$%^*@+~?_-]{7,39}")
 
 
 # パスワード(hunter2), a bracket of either width.
-_IN_BRACKETS = re.compile(rf"\((?P<value>[^\s(){MARK}]{{4,64}})\)")
+_IN_BRACKETS = re.compile(rf"\((?P<value>[^\s(){CUT}]{{4,64}})\)")
 
 
 def _bracketed(view: View) -> Iterator[Hit]:
@@ -40,7 +40,7 @@ def _bracketed(view: View) -> Iterator[Hit]:
 
 
 def _nearby(view: View) -> Iterator[Hit]:
-    """The first such value behind each word, on the same line."""
+    """The first random value after each word, on the same line."""
     text = view.text
     words = [*view.places_of(STEMS)]
     if not view.text.isascii():
@@ -50,7 +50,7 @@ def _nearby(view: View) -> Iterator[Hit]:
             continue
         line = _LINE.split(text[at : at + FAR], 1)[0]
         for token in _TOKEN.finditer(line, len(line) - len(line.lstrip(_NAME_LETTERS))):
-            # A word of the line that goes on behind it is no token.
+            # A token at the end of the window may be incomplete.
             if token.end() < FAR and looks_random(token[0]) and not stand_in(token[0]):
                 kind = _kind(view, at, line[: token.start()])
                 if kind:
@@ -59,7 +59,7 @@ def _nearby(view: View) -> Iterator[Hit]:
 
 
 def _kind(view: View, at: int, said: str) -> str | None:
-    """Which kind of secret the word in front names; a key and a token must be owned by something."""
+    """The kind of secret that the word announces."""
     name = _NAME.match(said)
     named = name_kind(view.text[max(0, at - 12) : at].rpartition(" ")[2] + name[0]) if name and name[0] else None
     if named is None:
@@ -68,7 +68,7 @@ def _kind(view: View, at: int, said: str) -> str | None:
 
 
 _REVERSED = re.compile(
-    rf"(?P<value>[^\s\"'`,;:()<>{MARK}]{{6,64}})[\"'`]?\s{{1,2}}(?:is|was)\s{{1,2}}(?:the|my|our|your)\s{{1,2}}(?:\w{{1,16}}\s)?\Z"
+    rf"(?P<value>[^\s\"'`,;:()<>{CUT}]{{6,64}})[\"'`]?\s{{1,2}}(?:is|was)\s{{1,2}}(?:the|my|our|your)\s{{1,2}}(?:\w{{1,16}}\s)?\Z"
 )
 
 
