@@ -103,6 +103,8 @@ def test_every_row_of_an_insert() -> None:
         "see the signature https://github.com/a/b/blob/" + some(40, HEX) + "/src/polars/datatypes/classes.py#L450-L454",
         "the .net user interface design",
         "the vault login page",
+        "script=setup.sh\\nPWD=/\\nHOME=/root\\nSHLVL=0",
+        "find / -type d -name mysql -print -prune",
         "jwt.decode(token, 'secret', algorithms=['HS256'])",
         "INSERT INTO settings (key, value) VALUES ('theme', 'dark')",
         "ssh://" + "687fb701" + "029421ae" + "5549d998@ssh.jobs.example",

@@ -54,7 +54,10 @@ _OPTIONS = [
 _EXE = r"(?:\.exe|\.EXE)?\b"
 _BY_OPTION: dict[str, list[tuple[str, str]]] = {
     "-p": [
-        *((word, rf"(?i:{word})\w{{0,8}}{_ARGS}-p(?=\S)(?!rint|ort){_VALUE}") for word in ("mysql", "mariadb")),
+        *(
+            (word, rf"(?i:{word})\w{{0,8}}{_ARGS}-p(?=\S)(?!rint|ort|(?:rune|ath|erm)\b){_VALUE}")
+            for word in ("mysql", "mariadb")
+        ),
         ("7z", rf"7z[ar]?\s{{1,4}}[xalet]\b{_ARGS}-p(?=\S){_VALUE}"),
         *(
             (word, rf"(?i:{word}){_EXE}{_ARGS}-p\s{{1,4}}{_VALUE}")

@@ -99,6 +99,8 @@ def _is_other(given: Given) -> bool:
     value = given.value
     if given.rest == "s" and not (strong_key(value) or (given.kind == "password" and _is_evident(value))):
         return True  # tokens: 4096
+    if given.word == "pwd" and value.startswith(("/", "~/")):
+        return True  # the working directory
     if not given.quoted and given.next_line and (len(value) < 6 or _NEXT_NAME.search(value + given.behind[:1])):
         return True  # the next name of a list, not the value of this one
     if given.quoted and _GLUED.match(value) and not any(map(str.isdigit, value)):
