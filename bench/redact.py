@@ -95,7 +95,7 @@ class Shapes:
         if code is op.ANY:
             return "."  # a lone one is a full stop that nobody escaped
         if code is op.IN:
-            return self.dice.choice(_signs(value))
+            return self.dice.choice(_characters(value))
         if code in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
             low, high, tree = value
             tree = [(op.IN, [(op.CATEGORY, op.CATEGORY_WORD)])] if tree[0][0] is op.ANY else tree
@@ -110,8 +110,8 @@ class Shapes:
         return ""  # what only looks at the text around it
 
 
-def _signs(members: Any) -> list[str]:
-    """The printable signs of a character class."""
+def _characters(members: Any) -> list[str]:
+    """The printable characters of a character class."""
     negated = members[0][0] is op.NEGATE
     matching = set()
     for code, value in members:
@@ -235,7 +235,7 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 
 def covered(redactor: Redactor, one: Sample) -> bool:
-    """Whether nothing of the value stays. A single sign at its edge (a full stop, a bracket) gives nothing away."""
+    """Whether nothing of the value stays. A single character at its edge (a period, a bracket) gives nothing away."""
     left = set(range(one.start, one.end))
     for found in redactor.findings(one.text):
         left -= set(range(found.start, found.end))

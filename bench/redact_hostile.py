@@ -71,7 +71,7 @@ TOGETHER = {
     "more keys": "apikey:apikey=akey|AKIA",
     "records": '{"|password|":"|hunter2|",|token|":|null|}|email|a@b.co|phone|03-1234-5678|ip|8.8.8.8',
 }
-SIGNS = [
+CHARACTERS = [
     string.printable,
     "0123456789 -.()+",
     "a@.:/",
@@ -103,7 +103,7 @@ def texts() -> dict[str, str]:
         **{f"all names {n}": filled("".join(NAMED[n::2]), SIZE) for n in range(2)},
         **{f"mixture {n}": "".join(dice.choices(every, k=SIZE // 4))[:SIZE] for n in range(4)},
         **{f"mixture of short {n}": "".join(dice.choices(short, k=SIZE // 2))[:SIZE] for n in range(4)},
-        **{f"signs {signs[:16]!r}": "".join(dice.choices(signs, k=SIZE)) for signs in SIGNS},
+        **{f"characters {some[:16]!r}": "".join(dice.choices(some, k=SIZE)) for some in CHARACTERS},
         **{f"together: {name}": "".join(dice.choices(row.split("|"), k=SIZE))[:SIZE] for name, row in TOGETHER.items()},
     }
 

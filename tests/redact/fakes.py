@@ -1,4 +1,4 @@
-"""Keys and tokens that never were: put together at run time, so that no scanner takes this file for a leak."""
+"""Fake keys and tokens, generated at run time so that no scanner takes this file for a leak."""
 
 import random
 import string
@@ -11,11 +11,11 @@ BASE64 = LETTERS + "+/"
 _DICE = random.Random(5)
 
 
-def some(count: int, signs: str = LETTERS) -> str:
-    """That many random signs, the first a letter, with at least one digit."""
-    letter = _DICE.choice([sign for sign in signs if sign.isalpha()])
-    digit = _DICE.choice([sign for sign in signs if sign.isdigit()])
-    return letter + digit + "".join(_DICE.choices(signs, k=count - 2))
+def some(count: int, characters: str = LETTERS) -> str:
+    """Random characters, the first a letter, with at least one digit."""
+    letter = _DICE.choice([character for character in characters if character.isalpha()])
+    digit = _DICE.choice([character for character in characters if character.isdigit()])
+    return letter + digit + "".join(_DICE.choices(characters, k=count - 2))
 
 
 def uuid() -> str:

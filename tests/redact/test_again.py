@@ -1,4 +1,4 @@
-"""What a cut uncovers is found by looking next to it again: how far is near, and where a value ends."""
+"""Searching again next to a cut: how far is far enough, and where a value ends."""
 
 from unittest.mock import patch
 
@@ -17,14 +17,14 @@ from tests.redact.test_properties import PIECES
 CACHE = '"redis://:pa55w0rd@cache"'
 DROPLET = "dop_v1_" + some(64, HEX)
 SECRET = some(40)
-# nothing in them is to be found, by what stands before it
+# the text before each number says that it is not a phone number
 ROWS = [piece * LONG for piece in ("order 03-1234-5678, ", "version 1.2.3.4, ", "see x://ann@b.co, ", "bypass=a1b2c3 ")]
 LINES = "lorem ipsum\n" * (2 * LONG // 12)
 ALONE = [piece for piece in PIECES if never_joined(piece) and not piece.startswith("[")]
 
 
 def looking_everywhere(text: str) -> tuple[Finding, ...]:
-    """What is found if all of the text is searched every time."""
+    """The findings if the whole text is searched every time."""
     with patch.object(redactor_module, "Excerpt", lambda cuts, searched: View(searched.plain, cuts)):
         return Redactor(key=b"k").findings(text)
 
@@ -32,7 +32,7 @@ def looking_everywhere(text: str) -> tuple[Finding, ...]:
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        # a password took the :// along that made ann@... part of an address
+        # a password contains the :// that made ann@... part of a URL
         *(
             (f'{{"secret":{CACHE},"{"x" * gap}":"ann@example.com"}}', f'"{"x" * gap}":"[pii:email]"}}')
             for gap in (0, 40, 60, 100)
@@ -41,17 +41,17 @@ def looking_everywhere(text: str) -> tuple[Finding, ...]:
             f'{LINES}{{"secret":{CACHE},"{"x" * LONG}":"x","{"x" * 100}":"ann@example.com"}}\n{LINES}',
             f'":"[pii:email]"}}\n{LINES}',
         ),
-        # a token that ends at an e-mail address, its prefix at the end of what is looked at
+        # a token that ends at an e-mail address, with its prefix at the edge of the excerpt
         *(
             (f"a@b.com{' ' * gap}{DROPLET}{'x' * 64}@example.com", f"{' ' * gap}[secret:digitalocean-token][pii:email]")
             for gap in range(50, 70)
         ),
-        # where a mark from before stands far away
+        # with an earlier placeholder far away
         (
             f"[pii:email]{'.' * 3000} {DROPLET}{'x' * 64}@example.com",
             " [secret:digitalocean-token][pii:email]",
         ),
-        # one that ends at a cut far behind
+        # a value that ends at a distant cut
         *(
             (lines + "fm2_" + "a1" * 1000 + "ann@example.com", "[secret:fly-token][pii:email]")
             for lines in ("", LINES, LINES[:-1] + " ")
@@ -66,7 +66,7 @@ def looking_everywhere(text: str) -> tuple[Finding, ...]:
             (f"{row}{DROPLET}{'x' * 64}@example.com {LINES}", f"[secret:digitalocean-token][pii:email] {LINES}")
             for row in (*ROWS, "1234 " * LONG, f"{LINES}{'a b' * LONG},", f"{LINES}a@b.co {'a b' * LONG},")
         ),
-        # a value that a cut makes one, its name in another line
+        # text that a cut turns into a value, with its name on another line
         (
             f"{LINES}login ann\n\n\n\npassword\n\n\n\n%ABC_AKIA{'A' * 16}%\n{LINES}",
             f"\n[secret:password][secret:aws-key]%\n{LINES}",
@@ -139,7 +139,7 @@ def test_a_value_ends_where_it_ends(text: str, clean: str) -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("shift", range(20))
-def test_what_speaks_against_a_match_is_seen_wherever_the_end_begins(row: str, shift: int) -> None:
+def test_a_reason_to_reject_a_match_is_seen_wherever_the_excerpt_begins(row: str, shift: int) -> None:
     text = f"{row}{'x' * shift} ann@example.com"
     assert redact(text).text == text.replace("ann@example.com", "[pii:email]")
 
@@ -147,18 +147,18 @@ def test_what_speaks_against_a_match_is_seen_wherever_the_end_begins(row: str, s
 @pytest.mark.parametrize(
     "text",
     [
-        # rows of numbers with extensions, and with the long vowel that stands for a hyphen
+        # rows of numbers with extensions, and with a long vowel mark instead of a hyphen
         "0028 012 3456 x 0081 3 1234 5678 x " * 60 + "a@b.co",
         "pw=abc1/0028-012-3456 x " + "0081 3 1234 5678 x 0028 012 3456 x " * 100 + "z",
         f"{LINES}{'1000 123456ー5006 123456ー' * 40}1000  a@b.co",
-        # the command stands far before its option
+        # the command is far before its option
         f"curl [pii:email] -u bob:abc_def_sk_{some(48, HEX)}",
         f"{LINES}curl x {LINES} -u bob:abc_def_sk_{some(48, HEX)}",
         # in one line without a space
         "{" + '"a":"b",' * LONG + f'"t":"{DROPLET}{"x" * 64}@example.com","c":"' + "d" * LONG + '"}',
     ],
 )
-def test_the_same_is_found_as_by_looking_everywhere(text: str) -> None:
+def test_the_findings_equal_those_of_a_full_search(text: str) -> None:
     assert Redactor(key=b"k").findings(text) == looking_everywhere(text)
     once = redact(text).text
     assert redact(once) == Redacted(once)
@@ -171,23 +171,23 @@ def test_the_same_is_found_as_by_looking_everywhere(text: str) -> None:
         ("password>" + "a1" * 40) * 12 + ",8.8.8.8 and a long report",
     ],
 )
-def test_no_mark_makes_one_after_the_other_what_stands_beside_it(text: str) -> None:
+def test_placeholders_do_not_turn_their_neighbors_into_matches_one_by_one(text: str) -> None:
     assert len(redact(text).findings) == 1
     assert redact(text).text.endswith("a long report")
 
 
 @pytest.mark.parametrize("groups", range(150, 154))
-def test_a_cut_before_a_row_of_numbers_says_where_each_of_them_begins(groups: int) -> None:
+def test_a_cut_before_a_row_of_numbers_changes_where_each_begins(groups: int) -> None:
     text = f"+81-90-1234-5678 {'1234 ' * groups}4111 1111 1111 1111\n{LINES}ann@example.com"
     found = redact(text).findings
-    # before the cut the chain of fours begins with 5678, behind it with 1234
+    # without the cut the groups of four begin with 5678, with it they begin with 1234
     assert ("card" in {finding.kind for finding in found}) == (groups in (151, 152))
     assert [found.start for found in redact(text).findings] == [found.start for found in looking_everywhere(text)]
 
 
 @pytest.mark.parametrize("groups", range(700, 704))
-def test_a_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) -> None:
-    """Behind a card no comma with a digit may stand; which four of the row are tried depends on all before them."""
+def test_a_cut_after_a_row_of_numbers_reveals_the_card_at_its_end(groups: int) -> None:
+    """A card is not followed by a comma and a digit; which groups are tried depends on all groups before them."""
     text = f"{LINES}x {'1234 ' * groups}4111 1111 1111 1111,8.8.8.8"
     assert [found.kind for found in redact(text).findings] == ["card", "ip-address"][groups % 4 > 0 :]
 
@@ -203,7 +203,7 @@ def test_a_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) ->
         max_size=8,
     ).map("".join)
 )
-def test_looking_at_the_ends_of_what_is_long_misses_nothing(text: str) -> None:
+def test_searching_both_ends_of_a_long_text_misses_nothing(text: str) -> None:
     assert Redactor(key=b"k").findings(text) == looking_everywhere(text)
 
 
@@ -227,27 +227,29 @@ def test_looking_at_the_ends_of_what_is_long_misses_nothing(text: str) -> None:
         (":_authToken=abc[pii:email]defghijklmn", ":_authToken=abc[pii:email]defghijklmn"),
     ],
 )
-def test_a_rule_may_see_a_mark_but_not_past_it(text: str, clean: str) -> None:
+def test_a_rule_may_see_a_placeholder_but_not_past_it(text: str, clean: str) -> None:
     assert redact(text).text == clean
 
 
 @given(*(st.lists(st.sampled_from(ALONE), max_size=8).map("".join) for _ in range(3)))
-def test_no_rule_sees_past_a_mark(before: str, between: str, behind: str) -> None:
-    """What was found on one side and stands on the other too is cut there as well, but not by a rule."""
+def test_no_rule_sees_past_a_placeholder(before: str, between: str, behind: str) -> None:
+    """A value that also occurs on the other side is cut there too, but not by a rule."""
     with patch.object(redactor_module, "repeats", lambda text, values: ()):
         compare_parts(before, between, behind)
 
 
 def compare_parts(before: str, between: str, behind: str) -> None:
-    mark = "[pii:email]"
-    alone = redact(f"{mark}{between}{mark}").text
-    assert redact(f"{before}{mark}{between}{mark}{behind}").text == (
-        redact(before + mark).text + alone.removeprefix(mark) + redact(mark + behind).text.removeprefix(mark)
+    placeholder = "[pii:email]"
+    alone = redact(f"{placeholder}{between}{placeholder}").text
+    assert redact(f"{before}{placeholder}{between}{placeholder}{behind}").text == (
+        redact(before + placeholder).text
+        + alone.removeprefix(placeholder)
+        + redact(placeholder + behind).text.removeprefix(placeholder)
     )
 
 
 @given(st.text(st.sampled_from("a1@.:/=-+p[]パス0") | st.characters(), max_size=SHORTEST - 1))
-def test_nothing_is_found_in_less_than_the_shortest(text: str) -> None:
+def test_nothing_shorter_than_the_minimum_is_found(text: str) -> None:
     assert redact(text).findings == redact(f"[pii:email]{text}[pii:email]").findings == ()
 
 
@@ -255,6 +257,6 @@ def test_the_shortest_is_found() -> None:
     assert redact("a@b.co").findings[0].end == SHORTEST
 
 
-def test_what_is_rejected_may_hold_the_next() -> None:
+def test_a_rejected_match_may_contain_the_next() -> None:
     text = "login a password ${login b password hunter2"
     assert redact(text).text == "login a password ${login b password [secret:password]"

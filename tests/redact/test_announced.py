@@ -1,4 +1,4 @@
-"""Secrets that a name, a header, a command, a column or a sentence announces, whatever they are made of."""
+"""Secrets that a name, a header, a command, a column or a sentence announces, whatever their characters."""
 
 import base64
 
@@ -11,7 +11,7 @@ from tests.redact.fakes import HEX, some
 LETTERS = "qwkz" + "vbxn" + "mptr"
 PASSWORD = "Xk29" + "dk3pQ"
 TOKEN = some(24)
-# Values of letters only are not told from words everywhere.
+# In these frames a value of letters only cannot be told from a word.
 LESS_CLEAR = ("login with ann / password ◆", "use the password ◆ to log in", "pwd ◆\n")
 
 

@@ -1,4 +1,4 @@
-"""Time is linear whatever the text holds. Here in small, tests/real/test_redact_hostile.py with more and longer texts.
+"""Time is linear for any text. Here with short texts, tests/real/test_redact_hostile.py with more and longer texts.
 
 CPU time is measured, and what is asserted has room for a busy machine: eight times the text may take 24 times the time,
 where a square would take 64 times.
@@ -29,11 +29,11 @@ MODULES = [import_module(f"scalepan.redact.{file.stem}") for file in sorted(FOLD
 
 PREFIXES = sorted({prefix for row in _TOKENS for prefix in row[1].split()})
 SHAPES = [
-    # one sign, and two that do not go together
+    # one character, and two that do not go together
     *("a", "A", "_", "-", ".", "/", "\\", '"', "'", "=", ":", "@", "1", "(", "[", "{", " ", "\n", "\r\n", "é", "あ"),
     *("\u0301", "a\u0301", "\u0301\u0323", "\u200b", "a\u200b", "\U0001f1ef", "👩\u200d💻", "\ud83d\ude00", "\ufdd0a"),
     *("Ａ", "Ａa", "０３－", "１ー", "\u3000a", "𝐀a", "\u0130", "((1", "1)", "1 ", "1-", "1.", "1\n", "1 1 1-"),
-    # heads of keys and tokens without what belongs behind them
+    # prefixes of keys and tokens without their bodies
     *(
         "-----BEGIN PRIVATE KEY-----",
         "-----BEGIN RSA PRIVATE KEY-----\nAAAA",
@@ -44,7 +44,7 @@ SHAPES = [
     *("Private-Lines: 1\n", "eyJ", "-eyJ", "eyJ.", "eyJaaaaaaa.", "eyJaaaaaaa.eyJ", "\\neyJaaaaaaa.", "+ABSK", "-AIza"),
     *("sk-" + "a" * 19, "sk-a-", " sk-" + ("a" * 19 + "-") * 5, "M" * 27 + ".", "AP1", "12345678:", "?sig=", "8Q~"),
     *("slkey" + " " * 32, "ibm_key= ", '"awsawsawsawsawsawsawsawsawsawsawsawsawsa"', 'aws"aaaa', "%3DAKIA", "\\nAKIA"),
-    # addresses and headers
+    # URLs and headers
     *(
         "://",
         "://a:",
@@ -68,7 +68,7 @@ SHAPES = [
         " --pass",
         "login ",
     ),
-    # names and what may be their value
+    # names with possible values
     *("password=", "password==", "password=password ", "password=a_a_a_a_a_a_a_a_a_a_a_a_a_a_a_a1 ", "password_file="),
     *(
         'password="',
@@ -121,7 +121,7 @@ SHAPES = [
         "ab:cd:",
         "abc::g ",
     ),
-    # what is found, close together
+    # many matches close together
     *(
         "a@b.co ",
         "8.8.8.8 ",
@@ -132,10 +132,10 @@ SHAPES = [
         "あ03-1234-5678",
         "abc::1 ",
     ),
-    # marks
+    # placeholders
     *("[secret:", "[secret:a]", "[secret:a]x", "[pii:email]a@b.co", "password=[secret:a]", "[secret:a]\u0301"),
 ]
-NAMED = [word + sign for word in KINDS for sign in ("=", ' = "')]
+NAMED = [word + character for word in KINDS for character in ("=", ' = "')]
 
 
 def filled(piece: str, size: int) -> str:
@@ -163,7 +163,7 @@ def test_a_wild_mixture_takes_no_longer(pieces: list[str]) -> None:
 
 
 def compiled() -> Iterator[re.Pattern[str]]:
-    """Every pattern that our rules use, also those inside tables."""
+    """Every pattern of the rules, including those in tables."""
     yield from (_inside(quote) for quote in ('"', '\\"'))
     yield _signs(22)
     found: list[Any] = [value for module in MODULES for value in vars(module).values()]
@@ -180,7 +180,7 @@ def compiled() -> Iterator[re.Pattern[str]]:
 
 
 def test_no_pattern_uses_what_python_3_11_2_gets_wrong() -> None:
-    """Possessive repeats and atomic groups came with 3.11, and the one that Debian 12 has still gets them wrong."""
+    """Possessive repeats and atomic groups came with 3.11, and Debian 12 has 3.11.2, which gets them wrong."""
     patterns = {(pattern.pattern, pattern.flags) for pattern in compiled() if isinstance(pattern.pattern, str)}
     assert len(patterns) > 80
     for pattern, flags in patterns:

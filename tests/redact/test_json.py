@@ -1,4 +1,4 @@
-"""JSON stays JSON, whatever is cut out of it, as a document and line by line; escapes hide nothing."""
+"""JSON stays valid after any cut, as a document and line by line; escapes hide nothing."""
 
 import json
 from typing import Any
@@ -43,7 +43,7 @@ REDACTORS = [
 
 
 def shape(value: Any) -> Any:
-    """What of a document must stay: its structure, but not what its keys are called."""
+    """The part of a document that must stay: its structure, but not the names of its keys."""
     if isinstance(value, dict):
         return [shape(one) for one in value.values()]
     return [shape(one) for one in value] if isinstance(value, list) else None
@@ -56,13 +56,13 @@ def shape(value: Any) -> Any:
 @example([json.dumps({"a": json.dumps({"password": 12345678})})], {})
 @example({"password": 'a"b\\c1é😀'}, {})
 @example({"password": '[4111111111111111, "hunter2"]'}, {})
-def test_what_was_json_is_json(value: Any, form: dict[str, Any]) -> None:
+def test_json_stays_json(value: Any, form: dict[str, Any]) -> None:
     text = json.dumps(value, **form)
     for redactor in REDACTORS:
         json.loads(redactor.redact(text).text)
     once = redact(text).text
     assert redact(once) == Redacted(once)
-    # Two keys that are secrets become one placeholder, so pairs are compared, and not what a dict keeps of them.
+    # Two keys that are secrets become one placeholder, so pairs are compared instead of dicts.
     pairs = json.loads(once, object_pairs_hook=lambda found: [inner for _, inner in found])
     assert shape(pairs) == shape(value) or len(set(text.split('"'))) < len(text.split('"'))
 
@@ -112,6 +112,6 @@ def test_outside_json_a_number_gets_no_quotes() -> None:
     assert redact("password: 12345678").text == "password: [secret:password]"
 
 
-def test_a_line_break_inside_a_document_is_no_line_of_jsonl() -> None:
+def test_a_document_with_line_breaks_is_not_jsonl() -> None:
     assert documents('{"a":\n[1]\n}') == [(0, 11)]
     assert documents('x\n{"a": 1}\n[') == [(2, 10)]

@@ -1,4 +1,4 @@
-"""Personal data: e-mail, phones, cards, My Number, accounts, IP addresses, and what only looks like them."""
+"""Personal data: e-mail, phones, cards, My Number, accounts, IP addresses, and lookalikes."""
 
 import pytest
 
@@ -66,7 +66,7 @@ CARD = "4" + "1" * 15
         ("ip-address", "fe80::1ff:fe23:4567:890a"),
     ],
 )
-def test_what_belongs_to_a_person_is_cut(kind: str, value: str) -> None:
+def test_personal_data_is_cut(kind: str, value: str) -> None:
     for frame in ("{}", "it is {}, yes", "番号は{}です", '{{"a": "{}"}}', "a\t{}\nb", "({})"):
         assert redact(frame.format(value)).text == frame.format(f"[pii:{kind}]")
 
@@ -85,7 +85,7 @@ def test_what_belongs_to_a_person_is_cut(kind: str, value: str) -> None:
 )
 def test_a_number_that_is_called_a_phone_is_one(text: str) -> None:
     found = [finding.kind for finding in redact(text).findings]
-    assert found == ([] if "12-3456" in text else ["phone"])  # six digits are nobody's number
+    assert found == ([] if "12-3456" in text else ["phone"])  # six digits are not a phone number
 
 
 @pytest.mark.parametrize("text", ["card 501864667909 is lost", "Maestro: 6759 6498 2643"])
@@ -155,7 +155,7 @@ def test_a_card_of_twelve_digits_must_be_called_a_card(text: str) -> None:
         "https://x.io/post=163091042130",
     ],
 )
-def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
+def test_lookalikes_stay(text: str) -> None:
     assert redact(text).findings == ()
 
 
@@ -167,7 +167,7 @@ def test_what_only_looks_like_it_is_left_alone(text: str) -> None:
         ('get\npassword("hunter22x")', 'get\npassword("[secret:password]")'),
     ],
 )
-def test_the_line_before_says_nothing_against_it(text: str, clean: str) -> None:
+def test_the_previous_line_is_not_a_reason_to_reject(text: str, clean: str) -> None:
     assert redact(text).text == clean
 
 
@@ -176,12 +176,12 @@ def test_two_numbers_beside_each_other_are_two() -> None:
     assert redact("03-1234-5678 090-1234-5678").text == "[pii:phone] [pii:phone]"
 
 
-def test_the_place_is_that_of_the_original() -> None:
+def test_positions_are_those_of_the_original() -> None:
     text = "電話　０９０－１２３４－５６７８。"
     (found,) = redact(text).findings
     assert text[found.start : found.end] == "０９０－１２３４－５６７８"
 
 
-def test_a_longer_number_close_behind_another_is_not_taken_in_part() -> None:
+def test_a_longer_number_close_after_another_is_not_cut_in_part() -> None:
     text = "457-55-5462a 004111111111111111457-55-5"
     assert redact(text).text == text

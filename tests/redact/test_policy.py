@@ -1,4 +1,4 @@
-"""The redact section of the policy: what is refused and in what words, and that lower layers only tighten."""
+"""The redact section of the policy: error messages, and lower layers can only tighten it."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def merged(*layers: dict[str, Any]) -> Redact:
         ({"store_pii": "yes"}, "store_pii: 'yes' is not true or false"),
     ],
 )
-def test_what_does_not_fit_is_named(section: dict[str, Any], said: str) -> None:
+def test_an_error_names_the_value(section: dict[str, Any], said: str) -> None:
     assert str(problems(section, Redact)[0]).startswith(said)
 
 
@@ -59,24 +59,24 @@ def test_a_lower_layer_can_switch_on_and_add() -> None:
     assert [rule.name for rule in policy.rules] == ["x"]
 
 
-def test_a_rule_of_the_same_name_stands_beside_the_first_and_the_same_rule_stands_once() -> None:
+def test_rules_with_the_same_name_are_kept_and_equal_rules_are_merged() -> None:
     one, other = {"name": "x", "pattern": "a"}, {"name": "x", "pattern": "b"}
     assert [rule.pattern for rule in merged({"rules": [one]}, {"rules": [other, one]}).rules] == ["a", "b"]
 
 
-def test_the_label_and_the_time_limit_are_the_last_said() -> None:
+def test_the_last_label_and_time_limit_win() -> None:
     policy = merged({"version": "a", "timeout_ms": 5}, {"version": "b"})
     assert (policy.version, policy.timeout_ms) == ("b", 5)
 
 
 @pytest.mark.parametrize("layer", [{"kinds": ["email"]}, {"kinds": {"email": "no"}}, {"rules": "x"}, {"store_pii": 1}])
-def test_a_wrong_shape_is_laid_over_so_that_the_check_can_name_it(layer: dict[str, Any]) -> None:
+def test_a_wrong_type_is_merged_so_that_validation_can_name_it(layer: dict[str, Any]) -> None:
     section = msgspec.to_builtins(Redact())
     tighten(section, layer)
     assert problems(section, Redact)
 
 
-def test_the_file_can_relax_and_nobody_after_it(tmp_path: Path) -> None:
+def test_only_the_file_can_relax(tmp_path: Path) -> None:
     file = tmp_path / "scalepan.yaml"
     file.write_text("redact: {kinds: {phone: false, email: false}, store_pii: true, rules: [{name: x, pattern: a}]}")
     alone = load_policy(file, env={}).redact
@@ -113,7 +113,7 @@ def test_a_layer_that_does_not_fit_is_blamed(said: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("fault", ["kinds: 1", "rules: x", "store_pii: 3"])
-def test_a_fault_of_the_file_is_not_covered_by_a_later_layer(tmp_path: Path, fault: str) -> None:
+def test_a_later_layer_does_not_hide_an_error_in_the_file(tmp_path: Path, fault: str) -> None:
     file = tmp_path / "scalepan.yaml"
     file.write_text(f"redact: {{{fault}}}")
     said = {"kinds": {"email": True}, "rules": [], "store_pii": False}

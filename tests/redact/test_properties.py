@@ -1,4 +1,4 @@
-"""What holds for every text: twice is once, no longer than its marks, no character taken apart."""
+"""Invariants for every text: idempotent, bounded growth, no character split."""
 
 import re
 import unicodedata
@@ -75,12 +75,12 @@ RULES = [
     UserRule(name="any-word", pattern=r"\w+"),
     UserRule(name="behind", pattern=r"(?<=a)[^a]"),
     UserRule(name="wide", pattern=r"(?s)x.*x"),
-    UserRule(name="mark", pattern=r"secret|\[|\]"),
+    UserRule(name="bracket", pattern=r"secret|\[|\]"),
 ]
 ACROSS = UserRule(name="across", pattern=r"x.*x")
 REDACTORS = [Redactor(), Redactor(Redact(rules=RULES)), *(Redactor(Redact(rules=[rule])) for rule in RULES)]
 KINDS = {*CATEGORIES, *(rule.name for rule in RULES)}
-MARKS = re.compile(r"\[(?:secret|pii):[a-z0-9-]+\]")
+PLACEHOLDERS = re.compile(r"\[(?:secret|pii):[a-z0-9-]+\]")
 some_texts = settings(max_examples=40)
 
 
@@ -99,15 +99,15 @@ def test_twice_is_once(text: str, redactor: Redactor) -> None:
 @given(texts, st.sampled_from(REDACTORS))
 @example("x -----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY----- x", Redactor(Redact(rules=[ACROSS])))
 @example("+1 555 AKIA" + "A" * 16 + "ghp_" + "a1" * 18 + " 03-1234-5678 call 1234567", REDACTORS[0])
-def test_to_look_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor) -> None:
+def test_searching_only_near_new_cuts_misses_nothing(text: str, redactor: Redactor) -> None:
     with patch.object(redactor_module, "Excerpt", lambda cuts, searched: View(searched.plain, cuts)):
         everywhere = redactor.findings(text)
     assert redactor.findings(text) == everywhere
 
 
 @pytest.mark.parametrize("groups", range(8, 24))
-def test_a_new_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int) -> None:
-    """Where a card may begin depends on where the numbers before it end, from the first of the row on."""
+def test_a_new_cut_after_a_row_of_numbers_reveals_the_card_at_its_end(groups: int) -> None:
+    """Where a card may begin depends on where the numbers before it end, beginning with the first of the row."""
     redactor = Redactor(Redact(rules=[UserRule(name="tail", pattern="ZZ")]))
     text = "x " + "1234 " * groups + "4111 1111 1111 1111ZZ"
     once = redactor.redact(text)
@@ -115,29 +115,29 @@ def test_a_new_cut_behind_a_row_of_numbers_shows_the_card_at_its_end(groups: int
     assert ("card" in {found.kind for found in once.findings}) == (groups % 4 == 0)
 
 
-def test_signs_that_are_said_never_to_join_do_not() -> None:
+def test_code_points_that_never_join_do_not() -> None:
     lone = [chr(point) for point in range(0x10000) if re.match(f"[{LONE}]", chr(point))]
     assert len(lone) > 20_000
-    text = "".join(f"a{sign}{sign}あ" for sign in lone)
+    text = "".join(f"a{character}{character}あ" for character in lone)
     assert regex.findall(r"\X", text) == list(text)
 
 
 @some_texts
 @given(texts, st.sampled_from(REDACTORS))
-def test_the_text_is_what_was_there_with_marks_in_place_of_findings(text: str, redactor: Redactor) -> None:
+def test_the_text_is_the_original_with_placeholders_for_findings(text: str, redactor: Redactor) -> None:
     done = redactor.redact(text)
     rebuilt, at = "", 0
     for found in done.findings:
         assert at <= found.start < found.end <= len(text)
-        rebuilt += text[at : found.start] + found.mark
+        rebuilt += text[at : found.start] + found.placeholder
         at = found.end
     assert done.text == rebuilt + text[at:]
-    assert len(done.text) <= len(text) + sum(len(found.mark) for found in done.findings)
+    assert len(done.text) <= len(text) + sum(len(found.placeholder) for found in done.findings)
 
 
 @some_texts
 @given(texts, st.sampled_from(REDACTORS))
-def test_a_report_never_holds_the_value(text: str, redactor: Redactor) -> None:
+def test_a_report_never_contains_the_value(text: str, redactor: Redactor) -> None:
     for found in redactor.findings(text):
         report = msgspec.to_builtins(found)
         assert report.pop("kind") in KINDS
@@ -148,7 +148,7 @@ def test_a_report_never_holds_the_value(text: str, redactor: Redactor) -> None:
 
 @some_texts
 @given(texts, st.sampled_from(REDACTORS))
-def test_no_surrogate_pair_and_no_grapheme_is_taken_apart(text: str, redactor: Redactor) -> None:
+def test_no_surrogate_pair_and_no_grapheme_is_split(text: str, redactor: Redactor) -> None:
     edges = {0} | {cluster.end() for cluster in regex.finditer(r"\X", text)}
     for found in redactor.findings(text):
         for at in (found.start, found.end):
@@ -178,7 +178,7 @@ def test_a_line_break_and_a_voiced_letter_stay_whole(text: str, start: int, end:
     st.data(),
 )
 def test_widen_grows_to_the_nearest_edges(text: str, data: st.DataObject) -> None:
-    """Also where there is nothing to grow, which no rule finds."""
+    """Also for empty parts, which no rule finds."""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
     edges = sorted({0} | {cluster.end() for cluster in regex.finditer(r"\X", text)})
@@ -190,13 +190,13 @@ def test_widen_grows_to_the_nearest_edges(text: str, data: st.DataObject) -> Non
 
 @some_texts
 @given(texts)
-def test_places_of_the_view_lead_back_to_the_same_letters(text: str) -> None:
+def test_positions_of_the_view_map_back_to_the_same_characters(text: str) -> None:
     view = View(Plain(text))
     assert len(view.lower) == len(view.text)
-    for index, sign in enumerate(view.text):
+    for index, character in enumerate(view.text):
         [(start, end, _)] = view.places([(index, index + 1, "")])
         assert end == start + 1
-        assert sign in (text[start], unicodedata.normalize("NFKC", text[start]), "-", " ", "I")
+        assert character in (text[start], unicodedata.normalize("NFKC", text[start]), "-", " ", "I")
 
 
 @some_texts
@@ -210,11 +210,11 @@ def test_a_token_between_spaces_is_always_found(pair: tuple[str, str], before: s
 
 @some_texts
 @given(st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8, max_size=40))
-def test_a_value_in_quotes_under_a_password_goes_unless_it_stands_in_for_one(value: str) -> None:
+def test_a_quoted_password_is_cut_unless_it_is_a_stand_in(value: str) -> None:
     password = value + some(4)
     done = Redactor().redact(f'{{"password": "{password}"}}')
     assert password not in done.text
-    assert MARKS.search(done.text)
+    assert PLACEHOLDERS.search(done.text)
 
 
 @pytest.mark.parametrize("text", ["\ud83d\ude00" * 3, "a\ud83d", "\ude00b"])

@@ -1,4 +1,4 @@
-"""The whole: which match wins, what a report says and never says, and what redaction does to its own output."""
+"""The redactor as a whole: which match wins, what a report contains, and redaction of its own output."""
 
 import logging
 
@@ -18,7 +18,7 @@ def test_every_kind_of_the_policy_has_a_rule_and_every_rule_a_kind() -> None:
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        # the same place twice: the rule that knows more
+        # two matches at the same position: the more specific rule
         (f"api_key = '{aws_key()}'", "api_key = '[secret:aws-key]'"),
         (f"Authorization: Bearer {jwt()}", "Authorization: Bearer [secret:jwt]"),
         # one inside the other: the longer
@@ -30,16 +30,16 @@ def test_every_kind_of_the_policy_has_a_rule_and_every_rule_a_kind() -> None:
         ("password=ann.smith1@example.com", "password=[secret:password]"),
     ],
 )
-def test_of_two_matches_the_longer_names_the_place(text: str, clean: str) -> None:
+def test_the_longer_of_two_matches_gives_the_kind(text: str, clean: str) -> None:
     assert redact(text).text == clean
 
 
-def test_what_two_rules_found_in_part_goes_in_whole() -> None:
+def test_overlapping_matches_are_cut_as_one() -> None:
     rules = [UserRule(name="one", pattern="abcdef"), UserRule(name="two", pattern="defg")]
     assert redact("xabcdefgx", Redact(rules=rules)).text == "x[secret:one]x"
 
 
-def test_a_mark_is_never_redacted_again() -> None:
+def test_a_placeholder_is_never_redacted_again() -> None:
     for text in ("password=[secret:password]", "api_key: '[secret:aws-key]'", "mail [pii:email]", "[secret:a-b-c-1]"):
         assert redact(text) == redact(redact(text).text)
         assert redact(text).findings == ()
@@ -53,18 +53,18 @@ def test_twice_is_once(kind_and_token: tuple[str, str]) -> None:
         assert redact(once).text == once
 
 
-def test_a_report_has_kind_place_and_hash_and_not_the_value(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_report_has_kind_position_and_hash_but_not_the_value(caplog: pytest.LogCaptureFixture) -> None:
     password = some(12)
     with caplog.at_level(logging.DEBUG):
         done = redact(f"user=ann password={password}")
     (found,) = done.findings
     assert (found.kind, found.category, found.start, found.end) == ("password", "secret", 18, 30)
-    assert found.mark == "[secret:password]"
+    assert found.placeholder == "[secret:password]"
     for shown in (repr(found), repr(done), str(done), caplog.text, found.hash):
         assert password not in shown
 
 
-def test_hashes_tell_equal_values_apart_but_only_under_one_key() -> None:
+def test_hashes_are_equal_for_equal_values_under_one_key_only() -> None:
     one, two, other = findings("password=hunter2, password=hunter2, password=hunter3")
     assert one.hash == two.hash != other.hash
     (here,) = Redactor(key=b"here").findings("password=hunter2")
@@ -86,7 +86,7 @@ def test_kinds_that_the_policy_switches_off_stay() -> None:
     assert redact(text, Redact(kinds={"ip-address": False})).text == "[pii:email] 8.8.8.8"
 
 
-def test_rules_of_the_users_own() -> None:
+def test_user_rules() -> None:
     rules = [
         UserRule(name="employee", category="pii", pattern=r"E-\d{5}"),
         UserRule(name="project", pattern=r"codename (?<value>\w+)"),
@@ -95,14 +95,14 @@ def test_rules_of_the_users_own() -> None:
     assert redact(text, Redact(rules=rules)).text == "[pii:employee] works on codename [secret:project]"
 
 
-def test_a_rule_that_takes_too_long_lets_nothing_through() -> None:
+def test_after_a_timeout_nothing_is_returned() -> None:
     slow = Redact(rules=[UserRule(name="slow", pattern="(a|aa)+$")], timeout_ms=50)
     with pytest.raises(PolicyError, match=r"redact\.rules: rule 'slow' took longer than 50 ms") as caught:
         redact("a" * 40_000 + "b", slow)
     assert "aaaa" not in str(caught.value)
 
 
-def test_a_rule_that_feeds_on_its_own_marks_ends_with_nothing_left() -> None:
+def test_a_rule_that_matches_its_own_placeholders_cuts_the_whole_text() -> None:
     greedy = Redact(rules=[UserRule(name="greedy", pattern="(?<!x)x")])
     once = redact("x" * 50, greedy).text
     assert once == "[secret:greedy]"

@@ -1,4 +1,4 @@
-"""A value that was found once is cut everywhere in that text, and a common or short one does not eat it."""
+"""A value that was found once is cut everywhere in that text, and a short or common one only where it is announced."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ SWORD = "sword" + "fish"
             'PASSWORD="[secret:password]"; echo [secret:password]; x([secret:password])',
         ),
         (f"DB_PASSWORD={SWORD}\nI typed {SWORD}", "DB_PASSWORD=[secret:password]\nI typed [secret:password]"),
-        # inside what is escaped, and glued to other scripts
+        # after an escape, and next to other scripts without a space
         (
             "password=hunter2 a\\nhunter2 b%3Dhunter2",
             "password=[secret:password] a\\n[secret:password] b%3D[secret:password]",
@@ -32,7 +32,7 @@ SWORD = "sword" + "fish"
         # short or common: only where it is announced
         ('"pin_password": "4821", then 4821 items', '"pin_password": "[secret:password]", then 4821 items'),
         ("DB_PASSWORD=production\nthe production host", "DB_PASSWORD=[secret:password]\nthe production host"),
-        # also what the next look found
+        # also values that the second search found
         ("mail ann@example.com or <ann@example.com>", "mail [pii:email] or <[pii:email]>"),
     ],
 )
@@ -46,15 +46,15 @@ def test_a_long_token_goes_also_inside_other_words(kind: str, token: str) -> Non
     assert token not in redact(f"use {token} now, or x{token}y, or {token}").text
 
 
-def test_the_same_value_has_the_same_hash_at_every_place() -> None:
+def test_the_same_value_has_the_same_hash_at_every_position() -> None:
     found = redact("password=hunter2 hunter2 hunter2").findings
     assert len(found) == 3
     assert len({one.hash for one in found}) == 1
 
 
 @given(st.lists(st.text("ab1", min_size=4, max_size=9), min_size=1, max_size=60), st.text("ab1 ", max_size=200))
-def test_many_values_are_found_as_few_are(values: list[str], text: str) -> None:
-    """Where one value begins another, the longest is taken; then nothing stays that one by one would cut."""
+def test_many_values_are_found_as_a_few_are(values: list[str], text: str) -> None:
+    """If a value is a prefix of another, the longest match wins; nothing stays that a search one by one would cut."""
     few = dict.fromkeys(values[:FEW], "password")
     many = few | {f"zz{number:04}": "password" for number in range(FEW)}
     one_by_one = {at for start, end, _ in repeats(text, few) for at in range(start, end)}

@@ -1,4 +1,4 @@
-"""Secrets: every provider's token, and passwords in all the ways in which people write them down."""
+"""Secrets: every provider's token, and passwords in the formats that people use."""
 
 import pytest
 
@@ -9,7 +9,7 @@ PASSWORD = "Xk29" + "!dk3"
 
 
 @pytest.mark.parametrize(("kind", "token"), TOKENS, ids=[kind for kind, _ in TOKENS])
-def test_a_token_is_cut_whole_wherever_it_stands(kind: str, token: str) -> None:
+def test_a_whole_token_is_cut_wherever_it_is(kind: str, token: str) -> None:
     for frame in ("{}", "use {} here", '"{}"', "x={};", "`{}`", "({}).", "キーは{}です", '{{"a":"b\\n{}"}}'):
         assert redact(frame.format(token)).text == frame.format(f"[secret:{kind}]")
 
@@ -54,7 +54,7 @@ def test_a_password_is_cut_and_its_name_stays(text: str) -> None:
 
 
 @pytest.mark.parametrize("password", ["hunter2", "12345678", "P@ss(w)rd", "p$a%b^c&d", "ゆき1234", 'a\\"b\\"c1'])
-def test_passwords_of_all_sorts_go_in_quotes(password: str) -> None:
+def test_quoted_passwords_of_all_sorts_are_cut(password: str) -> None:
     assert redact(f'{{"password": "{password}"}}').text == '{"password": "[secret:password]"}'
 
 
@@ -62,7 +62,7 @@ def test_a_passphrase_may_have_spaces() -> None:
     assert redact('passphrase = "correct horse battery staple"').text == 'passphrase = "[secret:password]"'
 
 
-def test_in_settings_a_bare_word_is_a_password_and_in_code_it_is_a_variable() -> None:
+def test_a_bare_word_is_a_password_in_settings_and_a_variable_in_code() -> None:
     assert redact("DB_PASSWORD=swordfish").text == "DB_PASSWORD=[secret:password]"
     assert redact("connect(password=swordfish)").findings == ()
 
@@ -90,9 +90,9 @@ def test_in_settings_a_bare_word_is_a_password_and_in_code_it_is_a_variable() ->
         ("https://hooks.slack.com/services/{}", "slack-webhook", "T" + some(8) + "/B" + some(8) + "/" + some(24)),
     ],
 )
-def test_a_key_is_known_by_its_name(text: str, kind: str, value: str) -> None:
-    mark = f"[secret:{kind}]"
-    assert redact(text.format(value)).text in (text.format(mark), text.replace("==", "").format(mark))
+def test_a_key_is_recognized_by_its_name(text: str, kind: str, value: str) -> None:
+    placeholder = f"[secret:{kind}]"
+    assert redact(text.format(value)).text in (text.format(placeholder), text.replace("==", "").format(placeholder))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_key_is_known_by_its_name(text: str, kind: str, value: str) -> None:
     ],
 )
 @pytest.mark.parametrize("password", ["s3cret", "p@ss", "pass", "a:b", "%40x"])
-def test_the_password_in_an_address_goes_and_the_address_stays(url: str, clean: str, password: str) -> None:
+def test_the_password_in_a_url_is_cut_and_the_url_stays(url: str, clean: str, password: str) -> None:
     assert redact(url.format(password, password)).text == clean
 
 
@@ -128,7 +128,7 @@ def test_the_password_in_an_address_goes_and_the_address_stays(url: str, clean: 
         "postgres://user:${PASSWORD}@host/db",
         "postgres://user:<password>@host/db",
         "https://user:***@host/",
-        # where the secret is, not what it is
+        # references to a secret
         'key = os.environ["API_KEY"]',
         'api_key = os.getenv("OPENAI_API_KEY")',
         "token = process.env.GITHUB_TOKEN",
@@ -140,7 +140,7 @@ def test_the_password_in_an_address_goes_and_the_address_stays(url: str, clean: 
         "secretName: my-app-tls1",
         'get_secret("prod/db-password1")',
         "token: vault:secret/data/x1#token",
-        # words about it
+        # words about a secret
         "Password: required",
         "password: string",
         "The password is wrong",
@@ -162,7 +162,7 @@ def test_the_password_in_an_address_goes_and_the_address_stays(url: str, clean: 
         "a bearer of news",
     ],
 )
-def test_what_stands_for_a_secret_is_left_alone(text: str) -> None:
+def test_stand_ins_and_references_stay(text: str) -> None:
     assert redact(text).findings == ()
 
 
@@ -185,11 +185,11 @@ def test_what_stands_for_a_secret_is_left_alone(text: str) -> None:
         "xoxo, Ann",
     ],
 )
-def test_what_looks_like_a_token_and_is_none(text: str) -> None:
+def test_lookalikes_of_tokens_stay(text: str) -> None:
     assert redact(text).findings == ()
 
 
-def test_a_private_key_without_its_last_line_goes_as_far_as_its_letters() -> None:
+def test_a_private_key_without_its_last_line_is_cut_to_the_end_of_its_base64() -> None:
     text = "key:\n" + pem().rpartition("\n")[0] + "\n\nEND of story: 42"
     assert redact(text).text.startswith("key:\n[secret:private-key]")
     assert "42" in redact(text).text
@@ -204,20 +204,20 @@ def test_several_private_keys_are_several_findings() -> None:
     assert [found.kind for found in findings(f"{pem()}\n{pem('EC ')}")] == ["private-key", "private-key"]
 
 
-def test_full_width_and_invisible_letters_do_not_hide_a_key() -> None:
-    wide = "".join(chr(ord(sign) + 0xFEE0) for sign in aws_key())
+def test_full_width_and_invisible_characters_do_not_hide_a_key() -> None:
+    wide = "".join(chr(ord(character) + 0xFEE0) for character in aws_key())
     assert redact(f"鍵：{wide}。").text == "鍵：[secret:aws-key]。"
     token = jwt()
     assert redact(token[:20] + "\u200b" + token[20:]).text == "[secret:jwt]"
 
 
-def test_a_token_of_any_length_goes_whole() -> None:
+def test_a_token_of_any_length_is_cut_whole() -> None:
     token = "ghp_" + some(300, LETTERS)
     assert redact(f"a {token} b").text == "a [secret:github-token] b"
 
 
 @pytest.mark.parametrize("names", range(60, 200))
-def test_a_long_run_of_names_hides_no_secret_in_it_or_behind_it(names: int) -> None:
+def test_a_long_run_of_names_hides_no_secret_in_it_or_after_it(names: int) -> None:
     run = "token=" * names
     assert redact(f'{run}password="hunter" {run}').text == f'{run}password="[secret:password]" {run}'
     assert "a1b2c3d4e5f6a7b8" not in redact(f"{run[:-1]} = a1b2c3d4e5f6a7b8").text

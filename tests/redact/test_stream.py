@@ -1,4 +1,4 @@
-"""Streams: lines go out as they come in, keys stay together, memory has a limit, bytes come through."""
+"""Streams: lines are written as they arrive, keys stay together, memory is bounded, bytes pass through."""
 
 import io
 import json
@@ -12,7 +12,7 @@ from tests.redact.fakes import aws_key, pem
 
 
 class Drip(io.RawIOBase):
-    """A pipe that hands out what it has bit by bit."""
+    """A pipe that returns its data in small pieces."""
 
     def __init__(self, *pieces: bytes) -> None:
         self.pieces = list(pieces)
@@ -25,7 +25,7 @@ def outputs(source: BinaryIO | io.RawIOBase) -> list[str]:
     return [passage.redacted.text for passage in redact_stream(source, Redactor())]  # type: ignore[arg-type]
 
 
-def test_a_line_goes_out_as_soon_as_it_is_whole() -> None:
+def test_a_line_is_returned_as_soon_as_it_is_complete() -> None:
     assert outputs(Drip(b"one\ntw", b"o\nthree", b"")) == ["one\n", "two\n", "three"]
 
 
@@ -40,7 +40,7 @@ def test_a_name_waits_for_the_value_on_the_next_line() -> None:
     assert "".join(outputs(Drip(b'"password":\n', b'  "hunter2"\n'))) == '"password":\n  "[secret:password]"\n'
 
 
-def test_a_key_that_never_ends_is_let_go() -> None:
+def test_a_key_that_never_ends_is_not_buffered_forever() -> None:
     lines = [b"-----BEGIN PRIVATE KEY-----\n", *[b"words of a story, not of a key\n"] * 3000]
     out = outputs(Drip(*lines))
     assert "".join(out).count("story") == 3000
@@ -49,30 +49,30 @@ def test_a_key_that_never_ends_is_let_go() -> None:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """What is held back, made small, so that a line too long for it is quickly made."""
+    """A small buffer limit, so that a short line exceeds it."""
     monkeypatch.setattr(stream, "LIMIT", 10_000)
     monkeypatch.setattr(stream, "WHOLE", 0)
     return 10_000
 
 
-def test_a_line_without_end_is_parted_at_a_space(small: int) -> None:
+def test_an_endless_line_is_split_at_a_space(small: int) -> None:
     secret = aws_key()
     data = f"{secret} " * (2 * small // 21)
     assert secret not in "".join(outputs(io.BytesIO(data.encode())))
 
 
-def test_a_word_without_end_is_parted_between_letters(small: int) -> None:
+def test_an_endless_word_is_split_between_characters(small: int) -> None:
     data = "あ" * small
     assert "".join(outputs(io.BytesIO(data.encode()))) == data
 
 
-def test_bytes_that_are_no_text_come_out_as_they_went_in() -> None:
+def test_bytes_that_are_not_text_pass_through() -> None:
     data = bytes(range(256)) * 10 + b"\r\n\r" + b"ann@example.com\xff\n"
     out = "".join(outputs(io.BytesIO(data))).encode("utf-8", "surrogateescape")
     assert out == data.replace(b"ann@example.com", b"[pii:email]")
 
 
-def test_places_are_lines_and_columns_of_the_input() -> None:
+def test_positions_are_lines_and_columns_of_the_input() -> None:
     drip = Drip(b"one\n  ann@example.com\n", "あ ann@example.com ".encode(), b"8.8.8.8")
     found = [
         (finding.kind, line, column)
@@ -82,7 +82,7 @@ def test_places_are_lines_and_columns_of_the_input() -> None:
     assert found == [("email", 2, 3), ("email", 3, 3), ("ip-address", 3, 19)]
 
 
-def test_what_was_found_is_cut_in_all_that_follows() -> None:
+def test_a_found_value_is_cut_in_the_rest_of_the_input() -> None:
     assert outputs(Drip(b"password=hunter2\n", b"again hunter2\n")) == [
         "password=[secret:password]\n",
         "again [secret:password]\n",
@@ -102,6 +102,6 @@ def test_json_that_spans_lines_stays_json_from_a_pipe_too(size: int) -> None:
     assert json.loads(out) == {"a": [1, 2], "password": "[secret:password]", "b": {"token": None}}
 
 
-def test_lines_of_json_go_out_as_they_come() -> None:
+def test_lines_of_json_are_returned_as_they_arrive() -> None:
     lines = [b'{"pin": 4821}\n', b'{"x": 1}\n']
     assert outputs(Drip(*lines)) == ['{"pin": "[secret:password]"}\n', '{"x": 1}\n']

@@ -1,4 +1,4 @@
-"""All prefixes are one pattern; it finds what each line of the table would find alone."""
+"""All prefixes are one pattern; it finds the same as each row of the table alone."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scalepan.redact.plain import MARK, Plain
+from scalepan.redact.plain import CUT, Plain
 from scalepan.redact.providers import _TOKENS
 from scalepan.redact.rule import END, TIGHT_EDGE, Token, tokens
 from scalepan.redact.view import View
@@ -14,7 +14,7 @@ from tests.redact.fakes import TOKENS, some
 
 TABLE = [Token(*row) for row in _TOKENS]
 PREFIXES = [prefix for row in TABLE for prefix in row.prefixes.split()]
-# What is longer than a key of Langfuse could be one of OpenAI; the longer prefix decides, and it has its end.
+# A value longer than a Langfuse key could be an OpenAI key; the longer prefix decides.
 WITHOUT_LANGFUSE = [text for text in [*PREFIXES, *(token for _, token in TOKENS)] if not text.startswith("sk-lf-")]
 pieces = st.one_of(
     st.sampled_from([text for text in WITHOUT_LANGFUSE if "BEGIN" not in text]),
@@ -27,7 +27,7 @@ LOOSE_EDGE = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 
 
 def alone(row: Token, text: str) -> set[int]:
-    """Every place that this line alone would cut, tried from each letter on."""
+    """Every part that this row alone would cut, tried from each character."""
     heads = "|".join(map(re.escape, row.prefixes.split()))
     pattern = re.compile(f"{TIGHT_EDGE if row.open_end else LOOSE_EDGE}(?:{heads}){row.body}{END}")
     group = pattern.groupindex.get("value", 0)
@@ -42,7 +42,7 @@ def alone(row: Token, text: str) -> set[int]:
 @example("a_ghp_" + "a1" * 18)
 @example("a-sk-proj-" + "a1" * 18)
 @example("xoxb-abcdef-SG." + "a1" * 11 + "." + "a1" * 21)
-def test_one_pattern_cuts_what_any_line_would_cut_alone(text: str) -> None:
+def test_one_pattern_cuts_the_same_as_each_row_alone(text: str) -> None:
     text = text.replace("xxxxxxxx", "xxxxxxxy")  # a stand-in
     cut = {at for start, end, _ in FIND(View(Plain(text))) for at in range(start, end)}
     words = list(re.finditer(r"\S{11,}", text))
@@ -60,7 +60,7 @@ def test_one_pattern_cuts_what_any_line_would_cut_alone(text: str) -> None:
         ("\u200bkey", "key", (0, 3), (1, 4)),
     ],
 )
-def test_a_part_of_the_plain_text_has_its_place_in_the_original(
+def test_a_part_of_the_normalized_text_maps_to_the_original(
     text: str, plain: str, part: tuple[int, int], original: tuple[int, int]
 ) -> None:
     assert Plain(text).text == plain
@@ -68,5 +68,5 @@ def test_a_part_of_the_plain_text_has_its_place_in_the_original(
 
 
 @pytest.mark.parametrize("end", [6, 7, 8])
-def test_a_cut_may_end_before_inside_or_behind_what_nobody_sees(end: int) -> None:
-    assert View(Plain("a@b.co\u200d\u200bxy"), [(0, end, "")]).text == f"{MARK}xy"
+def test_a_cut_may_end_before_inside_or_after_invisible_characters(end: int) -> None:
+    assert View(Plain("a@b.co\u200d\u200bxy"), [(0, end, "")]).text == f"{CUT}xy"

@@ -1,7 +1,7 @@
-"""Secrets and personal data out of text: keys, passwords, e-mail, phones, cards, My Number, accounts, IP addresses.
+"""Removes secrets and personal data from text: keys, passwords, e-mail, phones, cards, My Number, IBAN, IP.
 
-A mark says what was there (`[secret:aws-key]`, `[pii:email]`), a finding says which kind, where, and a keyed hash.
-Neither holds the value. Time is linear in the text, whatever it holds, and redacting twice changes nothing.
+A placeholder (`[secret:aws-key]`, `[pii:email]`) replaces each value; a finding has its kind, its position and a keyed
+hash. Neither contains the value. Time is linear in the length of any text, and redacting twice changes nothing.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ __all__ = ["Finding", "Redact", "Redacted", "Redactor", "findings", "redact"]
 
 
 def redact(text: str, policy: Redact | None = None) -> Redacted:
-    """The text with marks in place of what should not be kept, and what that was.
+    """The text with placeholders instead of secrets and personal data, and the findings.
 
     >>> redact("user=ann password=hunter2").text
     'user=ann password=[secret:password]'
@@ -23,7 +23,7 @@ def redact(text: str, policy: Redact | None = None) -> Redacted:
 
 
 def findings(text: str, policy: Redact | None = None) -> tuple[Finding, ...]:
-    """What is in the text that should not be kept: kind, place and hash, never the value.
+    """The secrets and personal data in the text: kind, position and hash, never the value.
 
     >>> [(found.kind, found.start, found.end) for found in findings("mail ann@example.com")]
     [('email', 5, 20)]

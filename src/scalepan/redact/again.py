@@ -1,7 +1,7 @@
-"""A text that was searched before and has new cuts since: only what stands next to one can have become something else.
+"""Searches a text again after new cuts: only text next to a new cut can match now and not before.
 
-No rule sees past a mark, so the text between two cuts is searched by itself; where the same stands between several, it
-is searched once. Of a long one only the two ends are.
+No rule sees past a cut, so the text between two cuts is searched by itself; equal texts between cuts are searched once,
+and of a long text only both ends.
 """
 
 import re
@@ -9,34 +9,34 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from scalepan.redact.plain import MARK, Plain
+from scalepan.redact.plain import CUT, Plain
 from scalepan.redact.view import Cut, View
 
 SHORTEST = 6
-"""Nothing that a rule finds is shorter, with what gives it away."""
+"""The shortest match of any rule, with its context."""
 NEAR = 512
-"""Nothing with spaces in it that a cut makes something is longer, with what gives it away; but numbers in a row are."""
+"""The longest match with spaces that a cut can make possible, with its context; only rows of numbers are longer."""
 MARGIN = 128
-"""What speaks against a match is no farther before it."""
+"""How far before a match a rule looks for a reason to reject it."""
 LONG = 3 * NEAR
-"""What is no longer than this is searched as a whole."""
+"""Up to this length a text between two cuts is searched as a whole."""
 
-# Behind what is in no row of numbers, extensions and all, a sign that no token and no bare value has.
+# A character outside of any row of numbers and extensions, then one that is in no token and no bare value.
 _BREAK = re.compile(r"[^0-9\s+./()ーｰ\-ext内線][\s\"',;<>]")
 
 Piece = tuple[int, int, int]
-"""A part of the text: start, end, and how much of it is margin, in which nothing counts."""
+"""A part of the text: start, end, and the length of its margin, in which matches are ignored."""
 
 
 class Excerpt(View):
-    """What stands next to the cuts that were not there when the text was searched before."""
+    """The text next to cuts that are newer than the last search."""
 
     __slots__ = ("_at", "_margins", "_starts")
 
     def __init__(self, cuts: Sequence[Cut], searched: View) -> None:
         self.plain, self.cuts, self.whole = searched.plain, cuts, searched.whole
         text, old = self.plain.text, set(searched.cuts)
-        # Only the first has no mark before it, and only the last none behind it.
+        # Only the first piece has no cut before it, and only the last has none after it.
         opening, ending, same = (0, 0, 0), (0, 0, 0), dict[tuple[str, int], list[int]]()
         for piece in _next_to(self.plain, cuts, [number for number, cut in enumerate(cuts) if cut not in old]):
             start, end, margin = piece
@@ -48,11 +48,11 @@ class Excerpt(View):
                 same.setdefault((text[start:end], margin), []).append(start)
         pieces = [text[: opening[1]], *[piece for piece, _ in same], text[ending[0] : ending[1]]]
         self._at = list(accumulate([len(piece) + 1 for piece in pieces[:-1]], initial=0))
-        """Where each piece begins here."""
+        """Where each piece begins in the excerpt."""
         self._starts = [[0], *same.values(), [ending[0]]]
-        """Where each piece stands in the text."""
+        """Where each piece begins in the text."""
         self._margins = [0, *[margin for _, margin in same], ending[2]]
-        self._read(MARK.join(pieces))
+        self._read(CUT.join(pieces))
 
     def places(self, hits: list[Cut]) -> list[Cut]:
         placed = []
@@ -65,7 +65,7 @@ class Excerpt(View):
 
 
 def _next_to(plain: Plain, cuts: Sequence[Cut], new: list[int]) -> Iterator[Piece]:
-    """All that stands before or behind one of the new cuts."""
+    """The text before and after each new cut."""
     ends, starts = [0, *[end for _, end, _ in cuts]], [*[start for start, _, _ in cuts], len(plain.original)]
     gaps = sorted({*new, *[number + 1 for number in new]})
     for start, end in [(ends[gap], starts[gap]) for gap in gaps if starts[gap] - ends[gap] >= SHORTEST]:
@@ -77,7 +77,7 @@ def _next_to(plain: Plain, cuts: Sequence[Cut], new: list[int]) -> Iterator[Piec
 
 
 def _both_ends(text: str, start: int, end: int) -> list[Piece]:
-    """Of a long part of the text what is near where it starts and ends, no word and no row of numbers in part."""
+    """Both ends of a long part of the text; no word and no row of numbers is split."""
     first = _BREAK.search(text, start + NEAR, end)
     head = first.end() if first else end
     tail = _last_break(text, start, end - NEAR) - MARGIN
@@ -85,7 +85,7 @@ def _both_ends(text: str, start: int, end: int) -> list[Piece]:
 
 
 def _last_break(text: str, start: int, end: int) -> int:
-    """The place behind the last break, or the start if there is none."""
+    """The position after the last break, or the start if there is none."""
     reach = NEAR
     while end - reach > start:
         breaks = [match.end() for match in _BREAK.finditer(text, end - reach, end)]

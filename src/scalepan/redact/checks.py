@@ -1,9 +1,9 @@
-"""Check digits: what tells a card, an account or a My Number from any other number."""
+"""Check digits: they distinguish cards, accounts and My Numbers from other numbers."""
 
 from operator import mul
 from string import ascii_letters, digits
 
-# How long an account number is in each country (ISO 13616 registry).
+# Length of an account number in each country (ISO 13616 registry).
 _IBAN_LENGTHS = {
     country: length
     for length, countries in {
@@ -30,11 +30,11 @@ _IBAN_LENGTHS = {
 }
 
 
-# A is 10, Z is 35; what parts the groups is left out.
-_AS_NUMBERS = {sign: str(int(sign, 36)) for sign in ascii_letters + digits} | dict.fromkeys(" -", "")
+# A is 10, Z is 35; separators of groups are dropped.
+_AS_NUMBERS = {character: str(int(character, 36)) for character in ascii_letters + digits} | dict.fromkeys(" -", "")
 
 
-# Twice a digit, and of what comes out the sum of its digits.
+# The digit sum of twice a digit.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 _ZERO = ord("0")
 _MY_NUMBER_WEIGHTS = (6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2)
@@ -46,8 +46,8 @@ def luhn(number: str) -> bool:
     >>> luhn("79927398713"), luhn("79927398714")
     (True, False)
     """
-    signs = number.encode()
-    return (sum(signs[-1::-2]) + sum(signs[-2::-2].translate(_DOUBLED)) - _ZERO * len(signs)) % 10 == 0
+    characters = number.encode()
+    return (sum(characters[-1::-2]) + sum(characters[-2::-2].translate(_DOUBLED)) - _ZERO * len(characters)) % 10 == 0
 
 
 def is_card(number: str) -> bool:
@@ -88,14 +88,14 @@ def is_my_number(number: str) -> bool:
 
 
 def iban_length(country: str) -> int | None:
-    """How many signs an account number of this country has; None if the country has none."""
+    """Length of an account number of this country; None if it has no IBAN."""
     return _IBAN_LENGTHS.get(country.upper())
 
 
-def is_iban(signs: str) -> bool:
-    """The remainder by 97 (ISO 13616), for signs in one or in groups.
+def is_iban(characters: str) -> bool:
+    """The remainder modulo 97 (ISO 13616), with or without separators between groups.
 
     >>> is_iban("GB82 WEST 1234 5698 7654 32"), is_iban("GB83WEST12345698765432")
     (True, False)
     """
-    return int("".join(map(_AS_NUMBERS.__getitem__, signs[4:] + signs[:4]))) % 97 == 1
+    return int("".join(map(_AS_NUMBERS.__getitem__, characters[4:] + characters[:4]))) % 97 == 1

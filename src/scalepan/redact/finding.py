@@ -1,4 +1,4 @@
-"""What redaction tells: what was where, and a hash to tell equal ones apart. Never the value."""
+"""The result of redaction: kind, position and a hash to compare values, never the value itself."""
 
 import secrets
 from hashlib import blake2b
@@ -12,38 +12,38 @@ _OF_THIS_PROCESS = secrets.token_bytes(32)
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):
-    """One thing that was found, with its place in the original text, end exclusive."""
+    """A secret or personal datum, with its position in the original text, end exclusive."""
 
     kind: str
     category: Category
     start: int
     end: int
     hash: str
-    """The same for the same value under the same key."""
+    """Equal for equal values under the same key."""
 
     @property
-    def mark(self) -> str:
-        """What stands in its place."""
-        return mark(self.kind, self.category)
+    def placeholder(self) -> str:
+        """The text that replaces it."""
+        return placeholder(self.kind, self.category)
 
 
-def mark(kind: str, category: Category) -> str:
-    """What stands in place of something of this kind."""
+def placeholder(kind: str, category: Category) -> str:
+    """The text that replaces a value of this kind."""
     return f"[{category}:{kind}]"
 
 
 class Redacted(msgspec.Struct, frozen=True):
-    """A text without its secrets, and what they were."""
+    """A redacted text and its findings."""
 
     text: str
     findings: tuple[Finding, ...] = ()
 
 
 class Hashes(dict[str, str]):
-    """The short keyed hash of each value that it is asked for. It remembers values, so it must not outlive a search.
+    """Short keyed hashes of values. It caches the values, so it must not outlive a search.
 
-    There are so few phone numbers and cards that a plain hash is read back in seconds by trying them all. So the hash
-    has a key: the caller's, to compare over time, else one that lives and dies with this process.
+    There are so few phone numbers and cards that a plain hash is reversed in seconds by trying them all. So the hash
+    has a key: the caller's, to compare over time, or one that exists only in this process.
 
     >>> Hashes(b"k")["4111"] == Hashes(b"k")["4111"], Hashes(b"k")["4111"] == Hashes(b"other")["4111"]
     (True, False)

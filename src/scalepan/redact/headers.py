@@ -1,13 +1,13 @@
-"""Credentials in headers: of any scheme of authorization, and in cookies."""
+"""Credentials in HTTP headers: Authorization of any scheme, and cookies."""
 
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
 from collections.abc import Iterator
 
-from scalepan.redact.plain import MARK
+from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_key, like_password, random_letters, stand_in
-from scalepan.redact.rule import Hit, Near, Rule, everywhere, patterns
+from scalepan.redact.rule import Hit, KeywordPattern, Rule, everywhere, patterns
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON, wordlike
 
@@ -29,11 +29,11 @@ _SCHEMES = frozenset(
     ]
 )
 COOKIE_LIMIT = 4096
-"""How long a header of cookies is read."""
+"""How many characters of a Cookie header are read."""
 
 
 def _decoded(value: str) -> str | None:
-    """What base64 stands for, if that is printable text."""
+    """The decoded text, if it is printable."""
     value = value.rstrip("=")
     try:
         text = b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
@@ -55,7 +55,7 @@ _PAIR = re.compile(r"[\w.@+-]{2,64}:[^\s/:]{4,128}")
 
 
 def _is_pair(value: str) -> bool:
-    """Whether this is, with no scheme before it, a user and a password in base64."""
+    """Whether this is `user:password` in base64 without a scheme before it."""
     text = _decoded(value)
     if text is None or not _PAIR.fullmatch(text):
         return False
@@ -76,7 +76,7 @@ def _authorization(value: str) -> bool:
     return like_key(value) or random_letters(value, 8) or (len(value) >= 20 and not wordlike(value)) or _is_pair(value)
 
 
-# Four characters of base64 stand for three of ASCII, so not every one may stand at each place.
+# Four characters of base64 encode three of ASCII, so not every character is possible at each position.
 _PRINTABLE_4 = "[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][0-9A-Za-z+/]"
 _BEGINS = r"(?i:(?:proxy-)?authorization)\\{0,3}[\"']?\]?\s{0,4}(?:=>|[:=,])\s{0,4}\\{0,3}[bfru]?[\"']?"
 _TABLE = [
@@ -91,14 +91,14 @@ _TABLE = [
     (
         "bearer-token",
         "authorization",
-        rf"{_BEGINS}(?i:digest)\s[^\n{MARK}]{{0,400}}?\bresponse=\"?(?P<value>[0-9a-f]{{32,128}})",
+        rf"{_BEGINS}(?i:digest)\s[^\n{CUT}]{{0,400}}?\bresponse=\"?(?P<value>[0-9a-f]{{32,128}})",
         None,
     ),
 ]
 _COOKIE = re.compile(r"cookies?\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"'{]{0,2}(?=[\w.\"'-]{1,64}\\{0,3}[\"']?[:=])")
-_CURL_COOKIE = re.compile(rf"curl\b[^\n{MARK}]{{0,200}}?\s(?:-b|--cookie)\s{{1,4}}[\"']?(?=[\w.-]{{1,64}}=)")
+_CURL_COOKIE = re.compile(rf"curl\b[^\n{CUT}]{{0,200}}?\s(?:-b|--cookie)\s{{1,4}}[\"']?(?=[\w.-]{{1,64}}=)")
 _COOKIE_PAIR = re.compile(
-    rf"(?P<name>[\w.-]{{1,64}})=\"?(?P<value>[^\s;,\"'\\{MARK}]{{1,4096}})(?P<next>\"?;\s?)?", re.ASCII
+    rf"(?P<name>[\w.-]{{1,64}})=\"?(?P<value>[^\s;,\"'\\{CUT}]{{1,4096}})(?P<next>\"?;\s?)?", re.ASCII
 )
 _ATTRIBUTES = frozenset(
     ["path", "domain", "expires", "max-age", "samesite", "version", "priority", "comment", "secure", "httponly"]
@@ -107,7 +107,7 @@ _SESSION = re.compile(r"sess|sid|auth|token|jwt|csrf|xsrf|remember|login|user|ke
 
 
 def _cookies(view: View) -> Iterator[Hit]:
-    """The values of a header Cookie or Set-Cookie. The names stay, and so do attributes."""
+    """The values of a Cookie or Set-Cookie header, without names and attributes."""
     if "=" not in view.text:
         return
     for word, head in (("cookie", _COOKIE), ("curl", _CURL_COOKIE)):
@@ -146,7 +146,9 @@ def _coded_pairs(view: View) -> Iterator[Hit]:
 
 
 HEADERS = [
-    patterns([Near(kind, word, 0, re.compile(pattern), check, ahead=0) for kind, word, pattern, check in _TABLE]),
+    patterns(
+        [KeywordPattern(kind, word, 0, re.compile(pattern), check, ahead=0) for kind, word, pattern, check in _TABLE]
+    ),
     Rule(frozenset(["cookie"]), _cookies),
     Rule(frozenset(["basic-auth"]), _coded_pairs),
 ]

@@ -1,6 +1,6 @@
-"""JSON stays JSON: a cut ends inside the string that it is in, and a number that is a secret becomes a string.
+"""Keeps JSON valid: a cut stays inside its string, and a number that is a secret becomes a string.
 
-Strings are also searched as what they stand for, so that no escape hides a secret and JSON inside a string stays JSON.
+Strings are also searched in decoded form, so that no escape hides a secret and JSON inside a string stays valid.
 """
 
 import json
@@ -12,11 +12,11 @@ from typing import NamedTuple
 from scalepan.redact.view import Cut
 
 DEPTH = 4
-"""How many times JSON may stand inside a string of JSON."""
+"""How deeply JSON may be nested in strings of JSON."""
 
 _BEGINS = re.compile(r"\s*[{\[]")
 _SCALAR = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[^\s{}\[\]:,"]+')
-# A character of a string as it is written; two escapes may be one character.
+# A character of a string in encoded form; two escapes may be one character.
 _WRITTEN = re.compile(
     r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\.|[^\\]", re.DOTALL
 )
@@ -24,13 +24,13 @@ _FAR = 1 << 62
 _LITERALS = frozenset(["true", "false", "null"])
 
 Quotes = dict[int, str]
-"""Where the cuts begin that take the place of a number, and the quote that a string has there."""
+"""The start of each cut that replaces a number, with the quote that its placeholder needs."""
 Search = Callable[[str, list[Cut], int], tuple[list[Cut], Quotes]]
-"""What is to be cut of a text that has some cuts already, so deep inside strings of JSON."""
+"""Searches a text with known cuts at some depth of nesting, and returns all cuts."""
 
 
 class Scalar(NamedTuple):
-    """A string without its quotes, or a number, and where it stands."""
+    """The position of a number, or of a string without its quotes."""
 
     start: int
     end: int
@@ -68,7 +68,7 @@ def _is_json(text: str) -> bool:
 def inner(
     text: str, parts: list[tuple[int, int]], cuts: list[Cut], search: Search, depth: int
 ) -> tuple[list[Cut], Quotes]:
-    """What more is to be cut of the strings with escapes, found in what they stand for."""
+    """More cuts in strings with escapes, found in their decoded form."""
     more: list[Cut] = []
     quotes: Quotes = {}
     if depth >= DEPTH or "\\" not in text:
@@ -91,7 +91,7 @@ def inner(
 
 
 def _places(written: str) -> list[int]:
-    """Where each character of what a string stands for is written, and where the last one ends."""
+    """Where the encoded form of each character begins, and where the last one ends."""
     return [0, *(match.end() for match in _WRITTEN.finditer(written))]
 
 
@@ -105,7 +105,7 @@ def _scalars(text: str, parts: list[tuple[int, int]]) -> Iterator[Scalar]:
 
 
 def fitted(text: str, parts: list[tuple[int, int]], cuts: list[Cut]) -> tuple[list[Cut], Quotes]:
-    """Cuts that take no quote, no half of an escape and no structure along. Outside JSON they stay as they are."""
+    """Cuts without quotes, split escapes and structural characters. Outside of JSON they stay as they are."""
     scalars = list(_scalars(text, parts))
     ends = [scalar.end for scalar in scalars]
     kept: list[Cut] = []
@@ -134,7 +134,7 @@ def _part_of(parts: list[tuple[int, int]], at: int) -> tuple[int, int] | None:
 
 
 def _whole(text: str, scalar: Scalar, start: int, end: int) -> tuple[int, int]:
-    """The part of a string, grown to whole escapes."""
+    """The part of a string, extended to whole escapes."""
     if text.find("\\", max(scalar.start, start - 12), end + 12) < 0:
         return start, end
     places = [scalar.start + place for place in _places(text[scalar.start : scalar.end])]

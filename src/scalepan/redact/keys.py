@@ -1,21 +1,21 @@
-"""Private keys and JSON web tokens: known by their shape, not by whose they are."""
+"""Private keys, JSON web tokens and password hashes: recognized by format, not by provider."""
 
 import re
 from collections.abc import Iterator
 
-from scalepan.redact.plain import MARK
-from scalepan.redact.rule import TIGHT_EDGE, Hit, Near, Rule, everywhere, patterns
+from scalepan.redact.plain import CUT
+from scalepan.redact.rule import TIGHT_EDGE, Hit, KeywordPattern, Rule, everywhere, patterns
 from scalepan.redact.view import View
 
 PEM_LIMIT = 65_536
-"""The longest private key that is looked for, in characters: one for RSA with 16,384 bits has 13,000."""
+"""Maximum length of a private key in characters: one for RSA with 16,384 bits has 13,000."""
 
 PEM_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 PEM_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]{1,20} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-# The lines of a key whose last line is missing: headers, lines of base64, and what is left of the one that was cut.
+# The lines of a key without its last line: headers, lines of base64, and the rest of a truncated line.
 _GAP = r"(?:\s|\\[nr]){1,40}"
 _UNENDED = re.compile(
-    rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\{MARK}]{{0,80}}){{0,4}}"
+    rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Version|Comment): [^\n\\{CUT}]{{0,80}}){{0,4}}"
     rf"(?:{_GAP}[0-9A-Za-z+/=]{{16,1000}}){{1,2000}}"
     rf"(?:(?:\n|\\n)[ \t]{{0,40}}[0-9A-Za-z+/]{{1,15}}={{0,2}}(?=[\s\\\"']|$))?"
 )
@@ -32,18 +32,18 @@ def _pem(view: View) -> Iterator[Hit]:
         if head:
             done = _end_of_key(view.text, head.end())
             if done == head.end() and view.text[done : done + 1] in ("'", '"'):
-                continue  # a program that looks for such a line
+                continue  # a program that searches for such a line
             yield head.start(), done, "private-key"
 
 
 def pem_head(text: str, word: int, floor: int = 0) -> re.Match[str] | None:
-    """The first line of a private key that has its BEGIN at `word`. Before it stand 4 or 5 dashes, perhaps a space."""
+    """The first line of a private key that has its BEGIN at `word`. Before it are 4 or 5 dashes, perhaps a space."""
     heads = (PEM_BEGIN.match(text, begin) for begin in range(max(word - 6, floor), word - 3))
     return next(filter(None, heads), None)
 
 
 def _end_of_key(text: str, start: int) -> int:
-    """Behind the last line of a key whose first line ends at `start`, or as far as its letters go.
+    """The end of a key whose first line ends at `start`; without a last line, the end of its base64.
 
     Single dashes inside are those of headers (DEK-Info: AES-128-CBC); four in a row begin the last line.
     """
@@ -54,8 +54,8 @@ def _end_of_key(text: str, start: int) -> int:
 
 
 def _is_body(body: str) -> bool:
-    """Whether a key may stand between two such lines; in a program that looks for them there is only code."""
-    return MARK not in body and (not ('"' in body or "'" in body) or _CODED.search(body) is not None)
+    """Whether this may be a key between its first and last line; in a program that searches for them it is code."""
+    return CUT not in body and (not ('"' in body or "'" in body) or _CODED.search(body) is not None)
 
 
 def _jwt(view: View) -> Iterator[Hit]:
@@ -65,16 +65,16 @@ def _jwt(view: View) -> Iterator[Hit]:
             yield (*match.span(), "jwt")
 
 
-# PuTTY's own format: the public lines come first, the private ones have this head.
+# PuTTY's own format: the public lines come first, the private lines have this header.
 _PUTTY = re.compile(r"Private-Lines: [0-9]{1,4}\s{1,4}(?P<value>[0-9A-Za-z+/=\s]{20,20000})")
 
-# Hashes of passwords, as crypt, Argon2, Django, LDAP, MySQL and Windows keep them.
+# Password hashes in the formats of crypt, Argon2, Django, LDAP, MySQL and Windows.
 _B64 = "[0-9A-Za-z./+=]"
 _HASHES = [
     (
         "$",
-        rf"\$(?:2[abxy]?\$[0-9]{{2}}\$[0-9A-Za-z./]{{53}}|(?:1|apr1)\$[^$\s{MARK}]{{1,16}}\$[0-9A-Za-z./]{{22}}"
-        rf"|[56]\$(?:rounds=[0-9]{{1,9}}\$)?[^$\s{MARK}]{{1,16}}\$[0-9A-Za-z./]{{43,86}}"
+        rf"\$(?:2[abxy]?\$[0-9]{{2}}\$[0-9A-Za-z./]{{53}}|(?:1|apr1)\$[^$\s{CUT}]{{1,16}}\$[0-9A-Za-z./]{{22}}"
+        rf"|[56]\$(?:rounds=[0-9]{{1,9}}\$)?[^$\s{CUT}]{{1,16}}\$[0-9A-Za-z./]{{43,86}}"
         rf"|(?:y|gy|7|8|9)\$[0-9A-Za-z./$]{{20,120}}|argon2(?:id|i|d)\$[0-9A-Za-z./+=,$]{{20,300}}"
         rf"|(?:scrypt|pbkdf2[0-9a-z-]{{0,12}}|bcrypt-sha256|sha1|P|H|S)\$[0-9A-Za-z./+=,$_-]{{20,300}})",
     ),
@@ -88,11 +88,11 @@ _NTLM = re.compile(r"(?<=:)(?P<value>[0-9A-Fa-f]{32}:[0-9A-Fa-f]{32})(?=:::)")
 KEYS = [
     patterns(
         [
-            *(Near("password-hash", word, 24, re.compile(pattern), ahead=0) for word, pattern in _HASHES),
-            Near("password-hash", ":::", 60, _NTLM, ahead=65),
+            *(KeywordPattern("password-hash", word, 24, re.compile(pattern), ahead=0) for word, pattern in _HASHES),
+            KeywordPattern("password-hash", ":::", 60, _NTLM, ahead=65),
         ]
     ),
     Rule(frozenset(["private-key"]), _pem),
-    patterns([Near("private-key", "private-lines:", 20, _PUTTY, ahead=0)]),
+    patterns([KeywordPattern("private-key", "private-lines:", 20, _PUTTY, ahead=0)]),
     Rule(frozenset(["jwt"]), _jwt),
 ]

@@ -1,10 +1,10 @@
-"""Names that give a secret away: which words, inside which longer names, and what kind of secret that makes."""
+"""Names that announce a secret: which words, inside which longer names, and which kind of secret."""
 
 import re
 
-from scalepan.redact.plain import MARK
+from scalepan.redact.plain import CUT
 
-# The word in small letters, and the kind of secret it names.
+# The word in lower case, and the kind of secret it names.
 _WORDS = {
     **dict.fromkeys(
         [
@@ -28,7 +28,7 @@ _WORDS = {
     "token": "token",
     "key": "api-key",
 }
-# Words that few texts have. They are looked for only where one of them stands.
+# Rare words. Their pattern is used only if a text contains one of them.
 _MORE_WORDS = {
     **dict.fromkeys(["senha", "clave", "wachtwoord", "lösenord", "hasło", "heslo", "parola"], "password"),
     **dict.fromkeys(["salasana", "adgangskode", "kennwort", "пароль", "şifre", "mdp", "psk"], "password"),
@@ -52,37 +52,41 @@ CODES = frozenset(
         *("mfa code", "認証コード", "確認コード", "验证码", "驗證碼"),
     }
 )
-"""What they name are a few digits."""
+"""Their values are a few digits."""
 PHRASES = frozenset(["passphrase", "seed phrase", "recovery phrase", "パスフレーズ"])
-"""What they name may have spaces."""
-# Too short to be looked for inside other words: bypass, compass.
+"""Their values may have spaces."""
+# Too short to be found inside other words: bypass, compass.
 SHORT = ("pass", "pw")
 ALONE = frozenset(
     ["pin", "otp", "cvv", "cvc", "mdp", "psk", "sig", "salt", "auth", "clave", "parola", "sandi", "passe", "creds"]
 )
 _SHORT_BEHIND = (
-    "db",
-    "user",
-    "admin",
-    "root",
-    "key",
-    "api",
-    "my",
-    "sql",
-    "smtp",
-    "mail",
-    "ftp",
-    "ldap",
-    "redis",
-    "login",
+    *(
+        "db",
+        "user",
+        "admin",
+        "root",
+        "key",
+        "api",
+        "my",
+        "sql",
+        "smtp",
+        "mail",
+        "ftp",
+        "ldap",
+        "redis",
+        "login",
+        "bind",
+    ),
+    *("rpc", "wifi", "wlan", "vpn", "ssh", "host", "web", "svc", "srv", "auth", "proxy", "account", "default", "sudo"),
 )
-# What makes the word "key" a secret: an answer key or a sort key is none.
+# Words that make "key" a secret: an answer key or a sort key is not a secret.
 _KEY_OWNERS = (
     *("api", "access", "secret", "private", "priv", "auth", "service", "account", "db", "database", "client", "crypt"),
     *("encryption", "signing", "master", "shared", "storage", "app", "application", "subscription", "consumer", "hmac"),
     *("license", "webhook", "deploy", "admin", "root", "user", "aes", "session", "jwt", "iam", "cloud", "ibm"),
 )
-# Keys of tables, caches and doors. Any other may be a secret if it looks like nothing else.
+# Keys of tables, caches and doors. Any other key may be a secret if its value looks like one.
 _OTHER_KEYS = re.compile(
     r"(?:primary|foreign|sort|cache|partition|object|row|public|pub|idempotency|unique|hash|routing|shard|dedup|lookup|"
     r"group|order|composite|natural|surrogate|candidate|index|dict|map|json|block|answer|state|query|bucket|s3|blob|file|"
@@ -91,21 +95,22 @@ _OTHER_KEYS = re.compile(
     r"doc|document|citation|bib|ref|site|recaptcha_site|publishable|turn|mon|don|hot|short|arrow|modifier|function|soft)"
     r"[_\-. ]*\Z"
 )
-# A name that ends so tells about the secret and is not it.
+# A name with such an ending describes a secret and does not hold it.
 _ABOUT = """
 file path dir url uri name id field type length len size count limit min max hint policy ttl ref env var arn label
 prefix suffix format pattern regex required enabled version alias header placeholder input prompt manager store provider
 index column algorithm strength rotation endpoint attempt used usage budget cost price rate window text title message
 error status at on by for expire expired expires expiry expiration expiring param parameter mode lock mutex class cls
 kind keys tokens list set dict map cache scope scopes schema model factory handler callback fn func method types
+zero
 mgr generator validator checker parser reader writer loader helper util form view page link button test tests spec reset
 change update lifetime timeout age bytes bits char chars group groups mask digest hashes idx num number pos position
 """
 _ABOUT_WORDS = frozenset(_ABOUT.split())
 _PARTS = re.compile(r"[_-]|(?<=[a-z])(?=[A-Z])")
-# Grown together with the word before it. keyboard and tokenizer only begin like one of ours.
+# Endings without a separator. keyboard and tokenizer are other words.
 AHEAD = 24
-"""How much of what stands before a word may belong to its name."""
+"""How many characters before a word may belong to its name."""
 _GROWN = ("key", "accesskey", "value", "string", "str", "plain", "plaintext", "s")
 
 
@@ -114,12 +119,12 @@ def _any_of(words: dict[str, str]) -> str:
 
 
 WORD = _any_of(_WORDS)
-"""A pattern of the usual words, in small letters."""
+"""A pattern of the usual words, for lower-case text."""
 STEMS = (
     *("pass", "pw", "pswd", "p/w", "secret", "cred", "token", "key", "contrase"),
     *("パスワード", "暗証番号", "密码", "비밀번호"),
 )
-"""What each of them begins with."""
+"""The beginnings of these words."""
 _CODES = ("verification code", "security code", "one-time code", "2fa code", "mfa code", "pin code")
 _MORE_STEMS: dict[str, tuple[str, ...]] = {
     "sess": ("sessionid", "sessid"),
@@ -140,14 +145,14 @@ _EAST = re.compile("[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 
 def eastern_words(lower: str) -> list[str]:
-    """Which of the words of Chinese, Japanese and Korean a text has."""
+    """The Chinese, Japanese and Korean words that the text contains."""
     return [] if _EAST.search(lower) is None else [word for word in _EASTERN if word in lower]
 
 
 def more_words(lower: str, *, is_ascii: bool) -> list[str]:
-    """Which of the other words a text has; `is_ascii` says whether it was ASCII before anything was cut.
+    """The rare words that the text contains; `is_ascii` says whether it was ASCII before anything was cut.
 
-    Words of a few languages are looked for only in a text with letters that English lacks.
+    Words of some languages are searched for only in texts that are not ASCII.
     """
     found = [word for stem, words in _MORE_STEMS.items() if stem in lower for word in words if word in lower]
     if is_ascii:
@@ -156,16 +161,16 @@ def more_words(lower: str, *, is_ascii: bool) -> list[str]:
 
 
 MORE_WORD = _any_of(_MORE_WORDS)
-"""A pattern of all the others."""
+"""A pattern of the rare words."""
 KINDS = _WORDS | _MORE_WORDS
 PARTIAL = frozenset(["key", *SHORT, *ALONE])
-"""What is one of ours only by what stands before it."""
+"""Words that announce a secret only in some contexts."""
 
 
 def is_named(word: str, before: str, behind: str, *, upper: bool = False) -> bool:
-    """Whether the word names something of ours here, and is not a piece of another; `before` and `behind` as written.
+    """Whether the word announces a secret here and is not part of another word; `before` and `behind` as written.
 
-    `upper` says that the word itself is in capitals.
+    `upper` says that the word itself is in upper case.
 
     >>> is_named("password", "xy", ""), is_named("pass", "com", ""), is_named("key", "primary ", "")
     (True, False, False)
@@ -174,7 +179,7 @@ def is_named(word: str, before: str, behind: str, *, upper: bool = False) -> boo
         return True
     if word == "key":
         return is_owned(before) or (not behind.islower() and not _OTHER_KEYS.search(before.lower()))
-    # Most of what begins with "pass" goes on as password, passive or passage.
+    # Most words with "pass" are longer: password, passive, passage.
     if behind.islower() or (upper and behind.isupper()):
         return False
     if word in ALONE:
@@ -183,7 +188,7 @@ def is_named(word: str, before: str, behind: str, *, upper: bool = False) -> boo
 
 
 def is_owned(before: str) -> bool:
-    """Whether what stands before "key" makes it a secret.
+    """Whether the text before "key" makes it a secret.
 
     >>> is_owned("api_"), is_owned("sort_")
     (True, False)
@@ -192,7 +197,7 @@ def is_owned(before: str) -> bool:
 
 
 def kind_named(word: str, before: str, rest: str) -> str | None:
-    """The kind of secret that a name says, by the word in it, and the letters before and behind; None if none.
+    """The kind of secret that a name announces, by the word in it and the characters before and after; None if none.
 
     >>> kind_named("password", "db_", ""), kind_named("token", "", "_file"), kind_named("secret", "aws_", "_access_key")
     ('password', None, 'aws-secret-key')
@@ -202,7 +207,7 @@ def kind_named(word: str, before: str, rest: str) -> str | None:
     kind = KINDS[word]
     if kind == "password" or kind == "token":
         return kind
-    whole = (before.rpartition(MARK)[2] + word + rest).lower()
+    whole = (before.rpartition(CUT)[2] + word + rest).lower()
     if "aws" in whole and "secret" in whole and "key" in whole:
         return "aws-secret-key"
     return "api-key" if rest.lower().endswith("key") else kind

@@ -1,4 +1,4 @@
-"""A text in plain letters: full-width ones and their like become what they stand for, sign for sign."""
+"""Normalizes a text: full-width and similar variants become the ASCII characters that they represent, one for one."""
 
 import re
 import unicodedata
@@ -8,47 +8,46 @@ from itertools import accumulate
 from scalepan.redact.edges import never_joined
 from scalepan.text.invisible import IGNORED, JOINERS, SELECTORS
 
-MARK = "\ufdd0"
-"""Stands for a mark. Unicode keeps this code point for such use inside a program; in a text it is left out."""
+CUT = "\ufdd0"
+"""Represents a placeholder or a cut. A Unicode noncharacter: it is dropped where the original text contains it."""
 
-# Copied along from web pages, or put there so that nobody finds what they part. So are the signs that Unicode keeps for
-# programs.
-_HIDDEN = f"{IGNORED}{JOINERS}{SELECTORS}{MARK}-\ufdef"
+# Invisible characters, copied from web pages or inserted to hide a value; and noncharacters.
+_HIDDEN = f"{IGNORED}{JOINERS}{SELECTORS}{CUT}-\ufdef"
 _INVISIBLE = re.compile(f"[{_HIDDEN}]+")
 
 
 def _plain_forms() -> dict[int, str]:
-    """Code point to the one ASCII sign that it is a variant of.
+    """Maps code points to the ASCII character that they are a variant of.
 
-    Superscripts and circled digits are left out though NFKC has them: 10⁻¹² is not 10-12, and ① is not a 1.
+    Superscripts and circled digits are not mapped, unlike in NFKC: 10⁻¹² is not 10-12, and ① is not a 1.
     """
     variants = [*range(0xFF01, 0xFF5F), *range(0x1D400, 0x1D800)]
     forms = {point: unicodedata.normalize("NFKC", chr(point)) for point in variants}
     table = {point: form for point, form in forms.items() if len(form) == 1 and form.isascii()}
     table |= dict.fromkeys(map(ord, "‐‑‒–—―−﹣"), "-")
     table |= dict.fromkeys(map(ord, "\u00a0\u2007\u2009\u202f\u3000"), " ")
-    # The only letter that becomes two when lowered; a text in small letters must have the same places.
+    # The only letter whose lower case has two characters; lower-case text must have the same length.
     return table | {0x130: "I"}
 
 
 _PLAIN = _plain_forms()
-# Written as ranges: a class of a thousand signs is slow to search for.
+# Ranges, because a class of a thousand characters is slow to search for.
 _FOLDED = "\u00a0\u0130\u2007\u2009-\u2015\u202f\u2212\u3000\ufe63\uff01-\uff5e\U0001d400-\U0001d7ff"
 _ODD = re.compile(f"([{_FOLDED}{_HIDDEN}]+)")
 
 
 class Plain:
-    """What all views of a text share: the text in plain letters without what nobody sees, and the way back."""
+    """The normalized text without invisible characters, and the mapping back to the original. All views share it."""
 
     __slots__ = ("_ends", "_left_out", "_out_at", "_starts", "hidden", "never_joined", "original", "text")
 
     def __init__(self, original: str) -> None:
         self.original = self.text = original
         self.hidden = False
-        """Whether signs are left out."""
+        """Whether invisible characters were removed."""
         self.never_joined = never_joined(original)
         if not original.isascii():
-            # Each run of odd signs is looked at once, however often it stands there.
+            # Each distinct run of such characters is translated once.
             pieces = _ODD.split(original)
             forms = {run: run.translate(_PLAIN) for run in set(pieces[1::2])}
             if _INVISIBLE.search("".join(forms)):
@@ -58,7 +57,7 @@ class Plain:
             self.text = "".join(pieces)
 
     def _leave_out(self, pieces: list[str]) -> None:
-        """Remember where signs are left out; every other piece has some that may be."""
+        """Remember where characters are removed; only every other piece can contain them."""
         self.hidden = True
         spans = {run: [match.span() for match in _INVISIBLE.finditer(run)] for run in set(pieces[1::2])}
         begins = list(accumulate(map(len, pieces), initial=0))[1::2]
@@ -67,12 +66,12 @@ class Plain:
         ]
         self._starts, self._ends = [start for start, _ in hidden], [end for _, end in hidden]
         self._left_out = [0, *accumulate(end - start for start, end in hidden)]
-        """How many signs are left out up to the first, second, ... run of them."""
+        """How many characters are removed before each run of them."""
         self._out_at = [start - out for start, out in zip(self._starts, self._left_out, strict=False)]
-        """Where in the text they would be."""
+        """The position of each run in the normalized text."""
 
     def in_original(self, parts: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-        """Where in the original some parts of the text stand."""
+        """Positions in the original for parts of the normalized text."""
         if not self.hidden:
             return parts
         out, at = self._left_out, self._out_at
@@ -82,7 +81,7 @@ class Plain:
         ]
 
     def in_text(self, place: int) -> int:
-        """How many signs of the text stand before a place of the original."""
+        """The position in the normalized text for a position in the original."""
         if not self.hidden:
             return place
         runs = bisect_left(self._starts, place)

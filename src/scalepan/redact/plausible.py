@@ -1,6 +1,6 @@
-"""Is this the secret itself, or a stand-in for it? Decides what `password = ...` and its like hold.
+"""Tells a secret from a stand-in, for values such as the right side of `password = ...`.
 
-Not a secret: a placeholder (`changeme`, `your-key-here`, `xxxx`, `<token>`), a reference (`${TOKEN}`, `{{ token }}`,
+Not a secret: a dummy value (`changeme`, `your-key-here`, `xxxx`, `<token>`), a reference (`${TOKEN}`, `{{ token }}`,
 `os.environ["KEY"]`, `settings.password`, `get_token()`, `/run/secrets/db`), a word about the value (`required`,
 `string`), and a sentence.
 """
@@ -10,7 +10,7 @@ from math import log2
 
 from scalepan.redact.words import COMMON, wordlike
 
-_PLACEHOLDERS = """
+_STAND_IN_LIST = """
 changeme changeit change-me change_me changethis replaceme replace-me replace_me fixme todo tbd na n/a none null nil
 undefined nothing empty not-set not_set notset unset true false yes no on off enabled disabled required optional missing
 invalid incorrect wrong unknown default example sample dummy fake mock placeholder redacted removed hidden masked
@@ -19,8 +19,8 @@ passphrase passwort
 contraseña pass pwd secret token key apikey api-key api_key value test foo bar baz qux foobar here stdin prompt input
 env environment vault keychain keyring
 """
-_STAND_IN_WORDS = frozenset(_PLACEHOLDERS.split())
-# For text in small letters.
+_STAND_IN_WORDS = frozenset(_STAND_IN_LIST.split())
+# For lower-case text.
 _STAND_IN = re.compile(
     r"(?:your|my|the|some|insert|enter|put|add|replace|change|example|sample|dummy|fake|mock|placeholder|redacted|todo)"
     r"(?:[-_ ]?(?:own|new|real|actual|secret|super|api|access|auth|client|private|db|database|app|very|strong|me|this|"
@@ -28,7 +28,7 @@ _STAND_IN = re.compile(
     r"[-_ .]?(?:key|token|password|passwd|pass|pwd|secret|value|credentials?|string|here|goes|id|one)"
     r"[-_ .]?(?:here|goes|value|key|token)?[-_ .]?(?:here)?"
 )
-_SAME_SIGN = re.compile(r"(?P<sign>.)(?P=sign)*|[xX*.•_#?-]+")
+_SAME_CHARACTER = re.compile(r"(?P<same>.)(?P=same)*|[xX*.•_#?-]+")
 _ELLIPSIS = re.compile(r".{0,8}(?:\.{3,}|…|\*{3,}|x{4,}|X{4,}).{0,4}")
 # Templates of shells, CI, YAML, Jinja and printf; angle or square brackets around a name.
 _TEMPLATE = re.compile(
@@ -36,36 +36,38 @@ _TEMPLATE = re.compile(
     r"%[A-Z0-9_]+%|%\(?\w*\)?[sdr]|\{\{.*|#\{.*|\{[\w.: \[\]'\"-]*\}?|<[\w .:/-]+>?|\[[\w .-]+\]?|@\w+@|"
     r"!(?:vault|env|secret|reference|Ref|Sub|GetAtt|ImportValue)\b.*"
 )
-# Regular expressions that look for a secret.
+# Regular expressions that search for a secret.
 _PATTERN = re.compile(r"\[.*\][+*]?|.*\[\^?(?:a-z|A-Z|0-9|\\w).*|.*(?:\(\?|\\[wdsS][+*{]).*")
-# Where the secret is to be found: names with more than one word, paths, addresses.
+# References to a secret: names with more than one word, paths, URLs.
 _PLACE = re.compile(
     r"(?:[A-Z]+_)+[A-Z]+|(?:[a-z]+_)+[a-z]+|[#.](?:[a-z]+-){1,8}[a-z]+|\.{0,2}/(?:[\w.@-]+/)+[\w.@-]*|~/.*|//.*|"
     r"(?:env|vault|op|arn|file|ssm|gcp|aws|azure|kms|sops|secretsmanager|https?|s3|gs|ref):.*"
 )
-# Attributes, look-ups and calls of a program; between quotes these would be text.
+# Attributes, look-ups and calls of a program; in quotes they would be text.
 _CODE = re.compile(
     r"(?:[A-Za-z_]+[0-9]?(?:\.|->|::))+[A-Za-z_]+[0-9]?(?:[\[(][\w.]*[\])]*)?|[A-Za-z_][\w.]{0,60}[\[(].*|"
     r"\(.*|[&*!][A-Za-z_][\w.]{0,60}|0[xo][0-9A-Fa-f]{1,8}|[A-Za-z_]\w{0,40}(?:\|[A-Za-z_]\w{0,40})+"
 )
 # Names of modules and classes: each part is made of words.
-_VARIABLE = re.compile(r"[a-z][A-Za-z]{0,40}(?:Password|Passwd|Pass|Pwd|Token|Secret|Key|Credentials?)")
+_VARIABLE = re.compile(
+    r"(?:[A-Za-z_]\w{0,40}\.){0,4}[A-Za-z][0-9A-Za-z]{0,40}(?:Password|Passwd|Pass|Pwd|Token|Secret|Key|Credentials?)"
+)
 _DOTTED = re.compile(r"[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40})+")
 _NO_LETTERS = re.compile(r"[^A-Za-z]+")
 _GLUE = re.compile("[-_.+/]|=+$")
 _IN_QUOTES, _BARE = (
     re.compile("|".join(f"(?:{pattern.pattern})" for pattern in some))
     for some in (
-        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE),
-        (_SAME_SIGN, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE, _CODE),
+        (_SAME_CHARACTER, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE),
+        (_SAME_CHARACTER, _ELLIPSIS, _TEMPLATE, _PATTERN, _PLACE, _CODE),
     )
 )
-# A digit, and nothing that any of them begins with or needs: sooner seen than that none of them matches.
+# A digit, and no character that any of these patterns needs: faster than trying them all.
 _EVIDENT = re.compile(r"(?=\D*\d)(?!.*(?:xxxx|XXXX))[0-9A-Za-z][^\s.…*:(\[>/]*")
-# An underscore counts as a letter, and only as that: two ways to read one sign make time exponential.
+# An underscore counts only as a letter: two ways to match one character would make time exponential.
 _WORD = re.compile(r"[^\W\d]+(?:[-./][^\W\d]+)*")
 _SPACE = re.compile(r"\s")
-# Not what begins like a template.
+# Not the beginning of a template.
 _ALL_SORTS = re.compile(
     r"(?![${<%\[])(?:(?=[^A-Z]*[A-Z])(?=[^a-z]*[a-z])(?=[^0-9]*[0-9])[!-~]*"
     r"|(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[^!#$%^&*@+~?]*(?:[!#$%^&*@+~?][^!#$%^&*@+~?\s]*){2,})"
@@ -75,41 +77,43 @@ _TURN = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
 _CASE_CHANGE = re.compile(r"[a-z][A-Z]")
 _DIGIT, _TWO_DIGITS, _TWO_LETTERS = re.compile(r"\d"), re.compile(r"\d.*\d"), re.compile(r"[^\W\d_].*[^\W\d_]")
 LONGEST_STAND_IN = 100
-"""Nobody writes a longer placeholder; and so judging a value takes no longer than this, however long it is."""
+"""Maximum length of a stand-in. It also bounds the time to judge a long value."""
 
 
 def stand_in(value: str, *, quoted: bool = False) -> bool:
-    """Whether something only stands where a secret will be.
+    """Whether a value only takes the place of a secret.
 
     >>> [stand_in(value) for value in ("changeme", "your-key-here", "${TOKEN}", "settings.password", "hunter2")]
     [True, True, True, True, False]
     """
     if len(value) > LONGEST_STAND_IN:
-        return value.startswith(("${", "$(", "{{"))
+        return value.startswith(("${", "$(", "{{", "http://", "https://"))
     lower = value.lower()
     if not _letters_and_digits(value) and (lower in _STAND_IN_WORDS or _STAND_IN.fullmatch(lower)):
         return True
     if not quoted and _VARIABLE.fullmatch(value):
         return True
     if value.isalnum() and "xx" not in lower:
-        return value == value[0] * len(value)  # as the patterns would say, only sooner
+        return value == value[0] * len(value)  # the same answer as the patterns give, but faster
     if (_IN_QUOTES if quoted else _BARE).fullmatch(value) is not None:
         return True
     return not quoted and "." in value and _DOTTED.fullmatch(value) is not None and _of_words(value)
 
 
 def _of_words(value: str) -> bool:
-    """Whether every part between dots reads like words, digits aside."""
+    """Whether every part between dots looks like words, ignoring digits."""
     parts = [_NO_LETTERS.sub("", part) for part in value.split(".")]
     return all(len(part) < 3 or wordlike(part) for part in parts)
 
 
 def random_letters(value: str, least: int) -> bool:
-    """At least so many letters, perhaps in groups, that are no words.
+    """Whether there are at least this many letters, perhaps in groups, that do not form words.
 
     >>> random_letters("xqzkvbnmwrtp", 8), random_letters("next_page_token", 8), random_letters("qwvz", 8)
     (True, False, False)
     """
+    if len(value) < least:
+        return False
     letters = "".join([part for part in _GLUE.split(value) if part.lower() not in COMMON])
     if len(letters) < least or not letters.isascii() or not letters.isalpha():
         return False
@@ -117,7 +121,7 @@ def random_letters(value: str, least: int) -> bool:
 
 
 def strong_key(value: str) -> bool:
-    """What looks like a key whatever it is called: many letters and digits in turn, in one piece.
+    """Whether this looks like a key under any name: letters and digits that alternate often, without separators.
 
     >>> strong_key("d4e5f6a7b8c9d0e1f2a3"), strong_key("created_at_2024_01_31"), strong_key("Zq8Lw2Rt6")
     (True, False, False)
@@ -132,12 +136,12 @@ def strong_key(value: str) -> bool:
 
 
 def _letters_and_digits(value: str) -> bool:
-    """Nothing else, and at least one digit."""
+    """Whether there are only letters and digits, with at least one digit."""
     return value.isascii() and value.isalnum() and not value.isalpha()
 
 
 def looks_random(value: str) -> bool:
-    """Small letters, capitals and digits, or several symbols, in which no run of letters makes a word.
+    """Whether there are upper case, lower case and digits, or several symbols, and no run of letters forms a word.
 
     >>> looks_random("Kq7xR2mZ"), looks_random("Ed25519PrivateKey"), looks_random("password1")
     (True, False, False)
@@ -148,7 +152,7 @@ def looks_random(value: str) -> bool:
 
 
 def like_password(value: str, *, quoted: bool) -> bool:
-    """Whether this may be a password: short ones and bad ones are passwords too, bare words of a sentence are not.
+    """Whether this may be a password: short and bad passwords count, bare words of a sentence do not.
 
     >>> like_password("hunter2", quoted=False), like_password("correct", quoted=False)
     (True, False)
@@ -159,14 +163,14 @@ def like_password(value: str, *, quoted: bool) -> bool:
         return True
     if looks_random(value):
         return True
-    # Words are sooner known than stand-ins.
+    # Words are recognized faster than stand-ins.
     if _SPACE.search(value) or (not quoted and is_word(value)) or (len(value) < 4 and value.isalpha()):
         return False
     return not stand_in(value, quoted=quoted)
 
 
 def is_word(value: str) -> bool:
-    """Words and nothing else: letters, joined by at most a hyphen, a dot or their like.
+    """Whether there are only words: letters, joined by single hyphens, dots or slashes.
 
     >>> is_word("case-sensitive"), is_word("hunter2")
     (True, False)
@@ -188,14 +192,14 @@ def _is_mixed(value: str) -> bool:
         return False
     if _DIGIT.search(value):
         return _TWO_LETTERS.search(value) is not None and (len(value) >= 16 or _TWO_DIGITS.search(value) is not None)
-    # Without a digit only what no word looks like: long, both cases mixed up, many different letters.
+    # Without a digit it must not look like words: long, mixed case, many different letters.
     if len(value) < 20 or like_words(value):
         return False
     return len(_CASE_CHANGE.findall(value)) >= 4 and entropy(value) > 3.5 and not wordlike(value)
 
 
 def like_words(value: str) -> bool:
-    """Small letters only, or few different signs: without a digit such a value is no key.
+    """Whether there is only lower case, or few different characters: without a digit such a value is not a key.
 
     >>> like_words("next_page"), like_words("aAaAaAaAaAaAaAaAaAaA"), like_words("aBcDeFgHiJkLmNoPqRsTuV")
     (True, True, False)
@@ -204,7 +208,7 @@ def like_words(value: str) -> bool:
 
 
 def entropy(value: str) -> float:
-    """Bits per character, by how often each occurs.
+    """Shannon entropy in bits per character.
 
     >>> entropy("abab")
     1.0

@@ -1,9 +1,12 @@
-"""Keys and tokens that say by their first letters whose they are: one line a provider."""
+"""Keys and tokens with a provider's prefix, and others that are recognized by their context."""
 
 import re
+from collections.abc import Iterator
 
-from scalepan.redact.plain import MARK
-from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Near, Token, patterns, tokens
+from scalepan.redact.names import STEMS
+from scalepan.redact.plain import CUT
+from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Hit, KeywordPattern, Rule, Token, patterns, tokens
+from scalepan.redact.view import View
 
 _W = "[0-9A-Za-z]"
 _U = "[0-9A-Za-z_-]"
@@ -15,20 +18,19 @@ _RUNS = re.compile("[a-z]+|[A-Z]+|[0-9]+")
 
 
 def _mixed(token: str) -> bool:
-    """Small letters, capitals and digits in turn, as in no word and no name."""
+    """Whether upper case, lower case and digits alternate more than in words and names."""
     runs = len(_RUNS.findall(token))
     return runs > 8 or (runs > 4 and any(c.isdigit() for c in token))
 
 
-# Prefix, then what follows it. Where a provider makes longer tokens over time, the length is left open. A prefix that
-# begins with another is tried before it.
+# Kind, prefixes, body, and whether the length is open, as some providers make longer tokens over time.
 _TOKENS = [
     ("aws-key", "AKIA ASIA ABIA ACCA", "[0-9A-Z]{16}", False),
     ("aws-key", "A3T", "[0-9A-Z]{17}", False),
     ("aws-key", "ABSK", "[0-9A-Za-z+/]{40,160}={0,2}", False),
     ("anthropic-key", "sk-ant-", f"{_U}{{16,}}", True),
     ("openrouter-key", "sk-or-v1-", f"{_U}{{32,}}", True),
-    # With so much more behind it, it is rather one of the next but one.
+    # With a longer tail it is more likely an OpenAI key.
     ("langfuse-key", "sk-lf- pk-lf-", f"{_UUID}(?:[_-]{_U}{{0,100}}{_W}{{20}}{_U}{{0,200}})?", False),
     # A name such as sk-fading-circle has no run of 20.
     (
@@ -122,7 +124,7 @@ _TOKENS = [
     ("sourcegraph-token", "sgp_", f"(?:{_H}{{16}}_|local_)?{_H}{{40}}", False),
     ("onepassword-token", "ops_eyJ", f"{_U}{{100,}}={{0,2}}", True),
     ("age-key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}", False),
-    # Many more that need no name of their own.
+    # Providers without a kind of their own.
     (
         "api-key",
         "aio_ ion_ rdme_ duffel_ jina_ e2b_ pcsk_ nfp_ rnd_ rpa_ phx_ waka_ zpka_ sqp_ squ_ sqa_",
@@ -153,12 +155,23 @@ _TOKENS = [
     ("api-key", "sl.B sl.u. SWMTKN-1-", f"{_U}{{40,}}", True),
 ]
 
-# Names that IBM's clouds are known by, and what may stand between a name and its value.
-_GIVEN = r"[\"']?\]?(?:\s{0,16}(?:=>|:=|::|=|:)\s{0,16}|\s{1,33})[\"']?"
-_CALLED = r"[_-]{0,2}(?:api)?[_-]?(?:key|pwd|pw|password|pass|token)"
+# Names of keys for IBM's clouds, and their values. The search starts at the word at the end of the name.
+_IBM_WORD = re.compile(
+    r"(?i:key|pwd|pw|password|pass|token)[\"']?\]?(?:\s{0,16}(?:=>|:=|::|=|:)\s{0,16}|\s{1,33})[\"']?"
+    rf"(?P<value>{_U}{{24,64}})(?!{_U})"
+)
+_IBM_BEFORE = 24
+"""How far before that word the name may begin."""
+_IBM = [
+    (kind, re.compile(rf"(?i:{name})[_-]{{0,2}}(?i:api)?[_-]?\Z"), re.compile(value))
+    for kind, name, value in (
+        ("softlayer-key", "softlayer|sl", "[0-9a-z]{64}"),
+        ("ibm-key", "cl(?:oudant|ou)?", f"{_H}{{64}}|[a-z]{{24}}"),
+        ("ibm-key", "(?:ibm|iam|cos|cloud)[_-]?(?:cloud|iam|hmac)?", f"{_U}{{44}}|{_H}{{48}}"),
+    )
+]
 
-# Those whose first letters say too little, and those that are known by what stands around them: a word that the text
-# must have, how long a word it must have at least, and how far before that word a match begins.
+# Kind, keyword, minimum length, distance from the start of a match to the keyword, pattern (see KeywordPattern).
 _PATTERNS = [
     (
         "slack-webhook",
@@ -191,22 +204,7 @@ _PATTERNS = [
         0,
         r"(?i:samlresponse)[\"']?\s{0,4}[=:]\s{0,4}[\"']?(?P<value>[0-9A-Za-z+/%=]{60,20000})",
     ),
-    ("npm-token", ":_authtoken", 11, 0, rf":_authToken\s{{0,16}}=\s{{0,16}}[\"']?(?P<value>[^\s\"'${MARK}]{{10,200}})"),
-    *(
-        ("softlayer-key", word, 64, 0, rf"(?i:{word}){_CALLED}{_GIVEN}(?P<value>[0-9a-z]{{64}})(?!{_W})")
-        for word in ("softlayer", "sl")
-    ),
-    ("ibm-key", "cl", 24, 0, rf"(?i:cl(?:oudant|ou)?){_CALLED}{_GIVEN}(?P<value>{_H}{{64}}|[a-z]{{24}})(?!{_W})"),
-    *(
-        (
-            "ibm-key",
-            word,
-            44,
-            0,
-            rf"(?i:{word}[_-]?(?:cloud|iam|hmac)?){_CALLED}{_GIVEN}(?P<value>{_U}{{44}}|{_H}{{48}})(?!{_U})",
-        )
-        for word in ("ibm", "iam", "cos", "cloud")
-    ),
+    ("npm-token", ":_authtoken", 11, 0, rf":_authToken\s{{0,16}}=\s{{0,16}}[\"']?(?P<value>[^\s\"'${CUT}]{{10,200}})"),
     ("hashicorp-token", ".atlasv1.", 80, 14, rf"{_W}{LOOSE_EDGE_BEHIND}{_W}{{13}}\.atlasv1\.{_U}{{60,70}}"),
     ("azure-key", "sig=", 43, 1, r"[?&]sig=(?P<value>[0-9A-Za-z%+/]{43,80}={0,2})"),
     (
@@ -222,24 +220,41 @@ _MIXED = [
     ("artifactory-token", "akc", 13, rf"AKC(?<!{_W}...){_W}{{10,100}}(?!{_W})"),
     ("artifactory-token", "ap", 11, rf"AP(?<!{_W}..)[0-9A-F]{_W}{{8,100}}(?!{_W})"),
 ]
-# It has no sign of its own but its length, so somebody must speak of AWS right before it.
-_AWS_SECRET = Near(
+# Only its length is characteristic, so the text right before it must mention AWS.
+_AWS_SECRET = KeywordPattern(
     "aws-secret-key",
     "aws",
     40,
     re.compile(r"[\"'](?P<value>[0-9A-Za-z/+]{40})[\"']"),
-    before=re.compile(rf"(?i:aws)[^\n{MARK}]{{0,60}}$"),
+    before=re.compile(rf"(?i:aws)[^\n{CUT}]{{0,60}}$"),
 )
 
+
+def _ibm_keys(view: View) -> Iterator[Hit]:
+    if view.longest < 24:
+        return
+    for at in view.places_of(STEMS):
+        match = _IBM_WORD.match(view.text, at)
+        if match is None:
+            continue
+        for kind, name, value in _IBM:
+            if value.fullmatch(match["value"]) and name.search(view.text, max(0, at - _IBM_BEFORE), at):
+                yield (*match.span("value"), kind)
+
+
 PROVIDERS = [
+    Rule(frozenset(kind for kind, _, _ in _IBM), _ibm_keys),
     tokens(Token(*row) for row in _TOKENS),
     patterns(
         [
             *(
-                Near(kind, word, length, re.compile(pattern), ahead=ahead)
+                KeywordPattern(kind, word, length, re.compile(pattern), ahead=ahead)
                 for kind, word, length, ahead, pattern in _PATTERNS
             ),
-            *(Near(kind, word, length, re.compile(pattern), _mixed) for kind, word, length, pattern in _MIXED),
+            *(
+                KeywordPattern(kind, word, length, re.compile(pattern), _mixed)
+                for kind, word, length, pattern in _MIXED
+            ),
             _AWS_SECRET,
         ]
     ),

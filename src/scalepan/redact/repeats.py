@@ -1,6 +1,6 @@
-"""The same value elsewhere: what was found at one place is cut wherever it stands in that text.
+"""Repeats: a value that was found once is cut wherever it occurs in that text.
 
-A short or common value would take half of the text along, so it goes only where something announces it.
+A short or common value would match too much, so it is cut only where it is announced.
 """
 
 import re
@@ -11,21 +11,21 @@ from scalepan.redact.rule import Hit, everywhere
 from scalepan.redact.words import COMMON
 
 FEW = 24
-"""So many values are searched for one by one; more are looked up by their first characters."""
+"""Up to this number, values are searched for one by one; more are looked up by their first characters."""
 HEAD = 4
 LONGEST = 256
-"""A value is compared by so many characters, so that time stays linear."""
+"""Only this many characters of a value are compared, so that time stays linear."""
 STEPS = 8
-"""How many shorter values are tried at a place, where many begin alike."""
+"""How many values with a common prefix are tried at a position."""
 
-# A value of its own: four characters with a letter or symbol and a digit, or six.
+# Distinctive: four characters with a digit and something else, or six characters.
 _LONG_ENOUGH = re.compile(r"(?=.*\d)(?=.*\D).{4}|.{6}", re.DOTALL)
 _ESCAPE = re.compile(r"(?:\\[nrtbf]|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2})\Z")
 _TELLING = 16
 
 
 def is_telling(value: str) -> bool:
-    """Whether a value says enough to be recognized anywhere.
+    """Whether a value is distinctive enough to be cut without an announcement.
 
     >>> [is_telling(value) for value in ("hunter2", "swordfish", "a1b2", "4821", "default", "cat")]
     [True, True, True, False, False, False]
@@ -34,7 +34,7 @@ def is_telling(value: str) -> bool:
 
 
 def repeats(text: str, values: Mapping[str, str]) -> Iterator[Hit]:
-    """Every place of the text where one of the values stands; `values` has the kind of each."""
+    """Every occurrence of the values, which map to their kinds."""
     if len(values) <= FEW:
         for value, kind in values.items():
             for at in everywhere(text, value):
@@ -45,7 +45,7 @@ def repeats(text: str, values: Mapping[str, str]) -> Iterator[Hit]:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether this is not a piece of a longer word or number. A long mixed value may stand in anything."""
+    """Whether this is not part of a longer word or number. A long mixed value may be part of anything."""
     value = text[start:end]
     if end - start >= _TELLING and not value.isalpha() and not value.isdecimal():
         return True
@@ -57,21 +57,21 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _is_plain(character: str) -> bool:
-    """An ASCII letter or digit; other scripts write no spaces around a value."""
+    """Whether this is an ASCII letter or digit; other scripts have no spaces around a value."""
     return character.isascii() and character.isalnum()
 
 
 class _Alike:
-    """Values that begin with the same characters, to find the longest that stands at a place."""
+    """Values with a common prefix, to find the longest one at a position."""
 
     def __init__(self) -> None:
         self.values: list[str] = []
         self.parents: list[int] = []
-        """For each value the longest other one that it begins with, or -1."""
+        """For each value the index of its longest proper prefix among the values, or -1."""
         self._open: list[int] = []
 
     def add(self, value: str) -> None:
-        """Values come in order."""
+        """Add a value; values must come in sorted order."""
         while self._open and not value.startswith(self.values[self._open[-1]]):
             self._open.pop()
         self.parents.append(self._open[-1] if self._open else -1)
@@ -79,7 +79,7 @@ class _Alike:
         self.values.append(value)
 
     def at(self, text: str, start: int) -> str | None:
-        """The longest value that stands here, as far as a few steps tell."""
+        """The longest value at this position, found in a few steps."""
         number = bisect_right(self.values, text[start : start + LONGEST]) - 1
         for _ in range(STEPS):
             if number < 0:
@@ -91,7 +91,7 @@ class _Alike:
 
 
 def _of_many(text: str, values: Mapping[str, str]) -> Iterator[Hit]:
-    """The same for many values in one reading of the text."""
+    """The same for many values in one pass over the text."""
     whole: dict[str, str] = {}
     for value in values:
         whole.setdefault(value[:LONGEST], value)

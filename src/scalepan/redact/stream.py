@@ -1,8 +1,8 @@
-"""Redaction of what does not fit into memory, or comes bit by bit: whole lines as soon as they are there.
+"""Redacts streams and files that do not fit into memory, line by line as they arrive.
 
 A private key spans lines and is kept together; a name at the end of a line waits for the value on the next one. A file
-that is not too long is read as a whole, and so is JSON that spans lines: only then does it stay JSON. What was found is
-cut in all that follows. What is held back has a limit, so memory does too.
+that is not too long is read as a whole, and so is JSON that spans lines: only then does it stay valid. Values that were
+found are cut in the rest of the input. The buffer is bounded, and so is memory.
 """
 
 import re
@@ -18,25 +18,25 @@ BLOCK = 1 << 18
 WHOLE = 1 << 25
 """Files up to this size, and JSON that spans lines, are read as a whole."""
 LIMIT = 1 << 20
-"""How much of a line without end is held back, in bytes; of a private key without end it is PEM_LIMIT."""
+"""How many bytes of an unfinished line are buffered; for an unfinished private key it is PEM_LIMIT."""
 
 KNOWN = 10_000
-"""How many values that were found are remembered for what follows."""
+"""How many found values are remembered for the rest of the input."""
 # The first line of JSON that spans lines.
 _JSON_BEGINS = re.compile(rb"\s*(?:[{\[]\s*){1,4}\r?\n")
-# A line that ends so goes on: `"password":`, `token =`, `Phone:`
+# A line with such an ending continues on the next line: `"password":`, `token =`, `Phone:`
 _DANGLING = re.compile(r"[:=(>][ \t\"'(]*$")
 
 
 class Passage(NamedTuple):
-    """Some whole lines: redacted, and where they begin in the input."""
+    """Some whole lines, redacted, and their position in the input."""
 
     original: str
     redacted: Redacted
     line: int
-    """Of its first character, from 1."""
+    """The line of its first character, from 1."""
     column: int
-    """Of its first character, from 1; more than 1 only inside a line too long to be held."""
+    """The column of its first character, from 1; more than 1 only inside a line that is too long to buffer."""
 
     def found(self) -> Iterator[tuple[Finding, int, int]]:
         """Every finding with its line and column."""
@@ -48,7 +48,7 @@ class Passage(NamedTuple):
             yield finding, *place
 
     def end(self) -> tuple[int, int]:
-        """Line and column behind it."""
+        """Line and column after it."""
         return _moved((self.line, self.column), self.original, 0, len(self.original))
 
 
@@ -61,7 +61,7 @@ def _moved(place: tuple[int, int], text: str, start: int, end: int) -> tuple[int
 
 
 def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
-    """The input in passages. Bytes that are no UTF-8 come out as they went in."""
+    """The input in passages. Bytes that are not valid UTF-8 are passed through unchanged."""
     held = bytearray()
     line, column = 1, 1
     known: dict[str, str] = {}
@@ -73,7 +73,7 @@ def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
         if data and len(held) <= limit:
             continue
         if data and b"\n" not in data and len(held) <= LIMIT:
-            continue  # a line that comes letter by letter is looked at once
+            continue  # a line that arrives in small pieces is searched once
         if data and (line, column) == (1, 1) and limit == 0 and _JSON_BEGINS.match(held):
             limit = WHOLE
             continue
@@ -88,7 +88,7 @@ def redact_stream(stream: BinaryIO, redactor: Redactor) -> Iterator[Passage]:
 
 
 def _is_file(stream: BinaryIO) -> bool:
-    """Whether all of it is there already, and nobody waits for the first lines."""
+    """Whether this is a file, so that no reader waits for the first lines."""
     try:
         return stream.seekable()
     except (AttributeError, OSError, ValueError):
@@ -106,7 +106,7 @@ def _passage(data: bytes, redactor: Redactor, known: dict[str, str], line: int, 
 
 
 def _cut(held: bytearray) -> int:
-    """How much can go: up to the last line break, less what the next lines may belong to."""
+    """How many bytes can be redacted now: up to the last line break, without lines that may continue."""
     if len(held) > LIMIT:
         return _forced_cut(held)
     end = held.rfind(b"\n") + 1
@@ -123,7 +123,7 @@ def _cut(held: bytearray) -> int:
 
 
 def _open_key(text: str) -> int | None:
-    """Where the line begins with a private key that has no last line yet."""
+    """The start of the line with a private key that has no last line yet."""
     floor = max(0, len(text) - PEM_LIMIT)
     word = text.rfind("BEGIN ", floor)
     while word >= 0:
@@ -136,7 +136,7 @@ def _open_key(text: str) -> int | None:
 
 
 def _forced_cut(held: bytearray) -> int:
-    """Where to part what is too long: at a line, else at a space, else inside a word but not inside a letter."""
+    """Where to split a buffer that is too long: at a line break, else at a space, else between characters."""
     for gap in (b"\n", b" ", b","):
         at = held.rfind(gap, LIMIT // 2, LIMIT)
         if at >= 0:

@@ -1,7 +1,7 @@
-"""Columns called password, token or the like: in CSV and its relatives, and in Markdown.
+"""Columns called password, token or the like in CSV, TSV and Markdown.
 
-A table begins with a line of names and ends at the first line that has another number of cells, or something that is
-cut already. So cuts can only shorten it, and redacting twice changes nothing.
+A table begins with a header line and ends at the first line with another number of cells or with a cut. So cuts can
+only shorten it, and redacting twice changes nothing.
 """
 
 import re
@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from scalepan.redact.names import CODES, STEMS
 from scalepan.redact.pairs import name_kind
-from scalepan.redact.plain import MARK
+from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_key, like_password, random_letters, stand_in, strong_key
 from scalepan.redact.rule import Hit, Rule
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON
 
 LINE = 1000
-"""A line of names is no longer."""
+"""Maximum length of a header line."""
 
 _NAME_CELL = re.compile(r"[\w .:#/*-]{1,40}")
 _RULE_CELL = re.compile(r"\s*:?-{2,}:?\s*")
-_TRIMMED = " \t\r\"'`*"
+_TRIMMED = " \t\r\n\"'`*"
 
 
 class Column(NamedTuple):
-    """Which cell of a row, and what it holds."""
+    """A column that contains secrets."""
 
     number: int
     kind: str
@@ -39,16 +39,15 @@ def _tables(view: View) -> Iterator[Hit]:
     for at in view.places_of(STEMS):
         if at < done:
             continue
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
         start = text.rfind("\n", max(0, at - LINE), at) + 1
-        end = text.find("\n", at, at + LINE)
-        end = len(text) if end < 0 and len(text) - at < LINE else end
-        if end < 0 or (start == 0 and at > LINE):
-            done = at + 1
-            continue
         done = end
+        if end - start > LINE:
+            continue
         line = text[start:end]
         separator = _separator(line)
-        if separator is None or MARK in line:
+        if separator is None or CUT in line:
             continue
         columns = _columns(line, separator)
         if columns:
@@ -60,12 +59,12 @@ def _tables(view: View) -> Iterator[Hit]:
 
 
 def _separator(line: str) -> str | None:
-    """What parts the cells of a line of names, if it is one."""
+    """The separator of a header line; None if it is not one."""
     return next((one for one in "|\t;," if one in line), None)
 
 
 def _columns(line: str, separator: str) -> list[Column]:
-    """The columns that hold secrets."""
+    """The columns of a header line that contain secrets."""
     if separator in ";," and (line[:1].isspace() or line.rstrip().endswith((".", ":", "?", "!"))):
         return []
     cells = [cell.strip(_TRIMMED) for cell in line.split(separator)]
@@ -74,12 +73,17 @@ def _columns(line: str, separator: str) -> list[Column]:
         return []
     if separator in ";," and any(cell.count(" ") > 2 for cell in inner):
         return []
-    named = [(number, name_kind(cell.replace(" ", "_"))) for number, cell in enumerate(cells)]
+    return secret_columns(cells)
+
+
+def secret_columns(names: list[str]) -> list[Column]:
+    """The columns that contain secrets, by their names."""
+    named = [(number, name_kind(name.strip(_TRIMMED).replace(" ", "_"))) for number, name in enumerate(names)]
     return [Column(number, *found) for number, found in named if found]
 
 
 def _rows(text: str, at: int, count: int, separator: str, columns: list[Column]) -> Iterator[Hit]:
-    """The secrets in the lines that have as many cells as the names."""
+    """The secrets in the lines with as many cells as the header."""
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -88,14 +92,14 @@ def _rows(text: str, at: int, count: int, separator: str, columns: list[Column])
             spans = _quoted_cells(line, separator)
         else:
             spans = _cells(line, separator)
-        if len(spans) != count + 1 or MARK in line:
+        if len(spans) != count + 1 or CUT in line:
             return
         for column in columns:
             first, last = spans[column.number]
             cell = line[first:last]
             start = first + len(cell) - len(cell.lstrip(_TRIMMED))
             value = cell.strip(_TRIMMED)
-            if value and _is_secret(column, value):
+            if value and is_secret_cell(column, value):
                 yield at + start, at + start + len(value), column.kind
         at = end + 1
 
@@ -109,7 +113,7 @@ def _cells(line: str, separator: str) -> list[tuple[int, int]]:
 
 
 def _quoted_cells(line: str, separator: str) -> list[tuple[int, int]]:
-    """The same where a cell between quotes may hold the separator."""
+    """The same for a line in which a quoted cell may contain the separator."""
     spans, start, quoted = [], 0, False
     for at, character in enumerate(line):
         if character == '"':
@@ -120,7 +124,8 @@ def _quoted_cells(line: str, separator: str) -> list[tuple[int, int]]:
     return [*spans, (start, len(line))]
 
 
-def _is_secret(column: Column, value: str) -> bool:
+def is_secret_cell(column: Column, value: str) -> bool:
+    """Whether a value in this column is a secret, and not a word about it."""
     if _RULE_CELL.fullmatch(value) or " " in value or value.lower() in COMMON or stand_in(value):
         return False
     if column.word in CODES:
@@ -133,7 +138,7 @@ def _is_secret(column: Column, value: str) -> bool:
 
 
 def _row_of_two(text: str, start: int, line: str, end: int) -> Iterator[Hit]:
-    """`| Password | hunter2 |`: a name and its value in one row, unless it is the line of names."""
+    """`| Password | hunter2 |`: a name and its value in one row, unless it is a header line."""
     spans = [(first, last) for first, last in _cells(line, "|") if line[first:last].strip()]
     if (
         len(spans) != 2
@@ -148,7 +153,7 @@ def _row_of_two(text: str, start: int, line: str, end: int) -> Iterator[Hit]:
     if (
         named
         and len(value) > 3
-        and _is_secret(Column(1, *named), value)
+        and is_secret_cell(Column(1, *named), value)
         and (not value.isalpha() or random_letters(value, 6))
     ):
         at = start + first_2 + len(cell) - len(cell.lstrip(_TRIMMED))

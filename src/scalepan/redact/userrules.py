@@ -1,4 +1,4 @@
-"""Rules of the user's own: any regular expression, within a time limit, after which nothing is let through."""
+"""The user's own rules: any regular expression, with a time limit. After a timeout nothing is returned."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -12,7 +12,7 @@ from scalepan.redact.view import View
 
 
 def as_rule(rule: UserRule, timeout_ms: float) -> Rule:
-    """A user's rule as one of ours. Over time it raises: a text that was not searched must not pass for clean."""
+    """A user's rule as a Rule. It raises after a timeout: a text that was not searched must not pass for clean."""
     pattern = regex.compile(rule.pattern)
     cut: str | int = "value" if "value" in pattern.groupindex else 0
 

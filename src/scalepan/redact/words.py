@@ -1,6 +1,6 @@
-"""Words: which are too common to be a secret, and whether letters look like a word at all."""
+"""Words that are too common to be a secret, and a test whether letters look like a word."""
 
-# What stands behind "password", "token" or "key" in sentences, forms, types and settings, and is not the secret.
+# Words after "password", "token" or "key" in sentences, forms, types and settings that are not the secret.
 _COMMON = """
 about above accepted access account action active actual added address admin after again against alias allowed alone
 already also alternative always among another answer anything append application apply argument array assert async
@@ -47,8 +47,8 @@ with within without word words work works worth would write writing written wron
 """
 COMMON = frozenset(_COMMON.split())
 
-# For each letter the letters that often stand behind it: 260 pairs, 93 of 100 that English words and names in programs
-# have. Of random letters a third are such pairs.
+# For each letter its frequent successors: 260 pairs. They are 93 % of the pairs in English words and identifiers, and a
+# third of the pairs in random letters.
 _PAIRS = """
 abcdefgiklmnprstuvy baeilorsu cacehiklorstuy dadeiorsu eabcdefgilmnopqrstuvx faefilortu gaeghilnorsu haeiortuy
 iabcdefglmnoprstvz jae kaei ladeilostuy mabeimopsuy nacdefginostuv oabcdfgiklmnoprstuvwx paehiloprstuy qu
@@ -60,7 +60,7 @@ _LOOKED_AT = 64
 
 
 def wordlike(letters: str) -> bool:
-    """Whether letters follow each other as in words. Of words 99 in 100 do, of 12 random letters 5 in 100.
+    """Whether letters follow each other as in words: 99 % of words do, and 5 % of strings of 12 random letters.
 
     >>> wordlike("authentication"), wordlike("nextPageToken"), wordlike("abcdefghijklmnop"), wordlike("xqzkvbnmwrtp")
     (True, True, False, False)
