@@ -17,6 +17,7 @@ from mcp import Client
 from scalepan.memory import Memory
 from scalepan.store import Store
 from tests.mcpclient import run
+from tests.real.hang import hang
 from tests.real.test_mcp import connected
 from tests.real.test_store_retry import owner_of
 from tests.scalepanserver import serving
@@ -62,7 +63,7 @@ def test_the_owner_is_killed_between_the_tries(path: Path, vote: dict[str, str])
 def test_the_owner_hangs_with_the_first_try_and_is_killed(path: Path, vote: dict[str, str]) -> None:
     with owner_of(path) as owner, serving(path) as server, server.client() as http:
         assert http.get("/v1/policy").status_code == 200  # the connection to the owner is there
-        owner.send_signal(signal.SIGSTOP)
+        hang(owner.pid)
         with pytest.raises(httpx2.TimeoutException):
             http.post(VOTE, json=vote, headers=KEY, timeout=0.5)
         owner.kill()

@@ -25,6 +25,7 @@ from scalepan.memory.requests import Agree
 from scalepan.store import Store
 from scalepan.store.own import Nothing
 from scalepan.store.policies import SetPolicy
+from tests.real.hang import hang
 
 spawn = multiprocessing.get_context("spawn")
 STRESS = float(os.environ.get("SCALEPAN_STRESS", "1"))
@@ -219,7 +220,7 @@ def test_nothing_lost_nothing_doubled_nothing_undead(tmp_path: Path, capsys: pyt
             killed += 1
             start(seed)
         else:
-            os.kill(owner, signal.SIGSTOP)
+            hang(owner)
             time.sleep(random.choice([0.5, PATIENCE + 1.0]))
             os.kill(owner, signal.SIGCONT)
             hung += 1

@@ -2,7 +2,6 @@
 
 import os
 import resource
-import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +21,7 @@ from scalepan.store import Store
 from scalepan.store.duckdb.opening import _make
 from scalepan.store.own import AddEvent
 from scalepan.store.paths import socket_path
+from tests.real.hang import hang
 
 STRESS = float(os.environ.get("SCALEPAN_STRESS", "1"))
 POLICY = {"embed": {"model": "none"}}
@@ -48,7 +48,7 @@ def test_a_crowd_at_an_owner_that_hangs_is_told_so_and_nothing_else(tmp_path: Pa
     """More than the system lets wait at a socket: the rest is refused at once, which is no reason to give up."""
     path = tmp_path / "notes.duckdb"
     hung = owner(path)
-    os.kill(hung.pid, signal.SIGSTOP)
+    hang(hung.pid)
     outcomes: Counter[str] = Counter()
 
     def call(number: int) -> None:

@@ -19,6 +19,7 @@ import pytest
 from scalepan.errors import StoreError
 from scalepan.store import Store
 from scalepan.store.own import AddEvent
+from tests.real.hang import hang
 from tests.real.stress import rounds
 
 spawn = multiprocessing.get_context("spawn")
@@ -147,7 +148,7 @@ def test_kill_at_any_moment_loses_no_acknowledged_write(tmp_path: Path) -> None:
             time.sleep(0.002)
         time.sleep(random.random() * 0.05)
         assert process.pid is not None
-        os.kill(process.pid, signal.SIGSTOP)
+        hang(process.pid)
         inside += in_commit.value
         os.kill(process.pid, signal.SIGKILL)
         process.join()
@@ -205,7 +206,7 @@ def test_an_owner_that_hangs_is_named(tmp_path: Path) -> None:
     owner = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert owner.stdout is not None
     assert owner.stdout.readline() == b"ready\n"
-    owner.send_signal(signal.SIGSTOP)
+    hang(owner.pid)
     try:
         with pytest.raises(StoreError) as caught:
             Store(path, patience=1.0).sql("SELECT 1")

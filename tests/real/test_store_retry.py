@@ -19,6 +19,7 @@ from scalepan.errors import ConflictError, InputError, StoreError
 from scalepan.memory import Memory
 from scalepan.store import Store
 from scalepan.store.own import AddEvent, EventAdded
+from tests.real.hang import hang
 from tests.real.stress import rounds
 
 OWN = """
@@ -50,7 +51,7 @@ def owner_of(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
 def timed_out(owner: "subprocess.Popen[bytes]", store: Store, key: str) -> Any:
     """Write while the owner hangs; the error, after the owner goes on."""
     store.call("store.add_event", AddEvent("ingest", trace_id="before"))  # the connection is there
-    owner.send_signal(signal.SIGSTOP)
+    hang(owner.pid)
     try:
         store.call("store.add_event", AddEvent("ingest", trace_id=key))
     except StoreError as error:
@@ -100,7 +101,7 @@ def test_a_retry_finds_a_new_owner(tmp_path: Path) -> None:
 def test_reading_is_not_said_to_be_applied(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     with owner_of(path) as owner:
-        owner.send_signal(signal.SIGSTOP)
+        hang(owner.pid)
         with pytest.raises(StoreError, match=r"which does not answer; stop it, or wait$"):
             Store(path, patience=0.3).sql("SELECT 1")
 
