@@ -23,7 +23,7 @@ from scalepan.evals.registry import Bound
 from scalepan.policy import Policy
 
 PRESET = "strict"
-"""The spec's preset that has the four scorers."""
+"""The preset that has the four scorers (contract evals.34)."""
 
 T = TypeVar("T")
 Scores = Callable[[], "array[float]"]

@@ -15,7 +15,7 @@ ScalepanError
 
 PolicyWarning           a policy, or a part of it, that is not trusted and therefore not used
 
-Each error has a code, which is what other programs get to see (NOTES.md, "Envelope").
+Each error has a code, which is what other programs get to see (contract memory.53).
 """
 
 from collections.abc import Callable, Sequence

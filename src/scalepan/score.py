@@ -1,4 +1,4 @@
-"""Score: one number that explains itself. Everything that Scalepan prints, stores or serves is one (DESIGN, part 1).
+"""Score: one number that explains itself. All that Scalepan prints, stores or serves is one (docs/contract/score.md).
 
 The law: part weights add up to 1, `base` is the sum of weight x value over the parts, the first rule starts at `base`,
 each rule starts where the last one ended, and `value` is where the last one ended.

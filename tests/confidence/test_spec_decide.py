@@ -1,4 +1,4 @@
-"""From a score to what happens, worked by hand from spec confidence.md, section 2, and NOTES.md, "Thresholds"."""
+"""From a score to what happens, worked by hand from contract confidence.13 to confidence.15."""
 
 from pathlib import Path
 from typing import Any

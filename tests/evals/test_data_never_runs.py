@@ -1,4 +1,4 @@
-"""Data never runs (DESIGN, part 2, "Trust"): cases, presets and stores name registered scorers, and nothing else."""
+"""Data never runs (contract evals.7): cases, presets and stores name registered scorers, and nothing else."""
 
 import subprocess
 import sys

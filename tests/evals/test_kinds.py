@@ -1,4 +1,4 @@
-"""No false comfort (DESIGN, part 4, "Evals"): the kind of case chooses; nothing measured is not passed."""
+"""No false comfort (contract evals.31, evals.32): the kind of case chooses; nothing measured is not passed."""
 
 from typing import Any
 

@@ -93,7 +93,7 @@ def test_a_count_that_disagrees() -> None:
 @pytest.mark.parametrize(
     ("scorer", "found"),
     [
-        ({"type": "content-quality"}, []),  # only what was generated is searched (DESIGN, part 4, "Evals")
+        ({"type": "content-quality"}, []),  # only what was generated is searched (contract evals.17)
         ({"type": "content-quality", "scope": "page"}, ["never-fails"]),
         ({"type": "operation-result"}, ["never-fails"]),
     ],
@@ -121,5 +121,5 @@ def test_what_stands_on_the_page_before_is_found_in_the_whole_page_only(
     ],
 )
 def test_a_case_in_which_nothing_is_measured_is_told(changes: dict[str, Any], found: list[str]) -> None:
-    """DESIGN, part 4, "Evals": a case in which nothing was measured has not passed; lint says so."""
+    """Contract evals.31: a case in which nothing was measured has not passed; lint says so."""
     assert kinds(case(**changes)) == found

@@ -43,7 +43,7 @@ def three(actual: Output, expected: Expected, context: Context) -> float:
 
 
 class Whole:
-    """The spec's interface, with options."""
+    """The interface of contract evals.27, with options."""
 
     def __init__(self, max_length: int = 1) -> None:
         self.max_length = max_length

@@ -1,4 +1,4 @@
-"""What comes of a page when operations are applied to it? (DESIGN, part 4, "Applying")
+"""What comes of a page when operations are applied to it? (contract evals.39 to evals.42)
 
 Ids and indexes name the page as it was before the first operation. So every operation is first noted beside the block
 that it names, and the new page is built at the end. Nothing that is passed in is changed.

@@ -1,4 +1,4 @@
-"""The document that an agent edits: pages, nested blocks, runs of text, and the operations on them (NOTES, "Evals")."""
+"""The document that an agent edits: pages, nested blocks, text runs, and operations (contract evals.1 to evals.3)."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal

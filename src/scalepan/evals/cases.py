@@ -1,4 +1,4 @@
-"""Golden cases and actual outputs: what was asked, what should come of it, and what came (NOTES, "Evals")."""
+"""Golden cases and actual outputs: what was asked, expected and produced (contract evals.1 to evals.6)."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""What broke? The spec's flow as code: from low scores to causes, each with its evidence and its place."""
+"""What broke? From low scores to causes, each with its evidence and its place (contract evals.36)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ CHECKS = {
     "content_quality_low": ("contentIssues", "whether a pattern is too strict or not valid"),
     "anti_hallucination_failed": ("the difference of input and output", "what was added, deleted or changed"),
 }
-"""By the spec's key: what to check, and what to analyze there (spec scorers.md, "debug strategy")."""
+"""By key: what to check, and what to analyze there (contract evals.36)."""
 NOTHING_KEY = "nothing_measured"
 CAUSES = {
     "type mismatch": "wrong type",
@@ -49,7 +49,7 @@ CAUSES = {
     "position mismatch": "wrong position",
     "missing": "missing",
 }
-# Which failure of the agent a cause points to (NOTES, "Evals").
+# Which failure of the agent a cause points to (contract evals.37).
 MODES = {
     "wrong type": "misread instruction",
     "wrong target": "misread instruction",
@@ -95,7 +95,7 @@ NEAR_MISSES, NEAR_MISS_MS = 5, 100.0
 
 
 class Cause(NamedTuple):
-    """One thing that broke: the spec's key, the cause, its evidence, where in the document, and the failure mode."""
+    """One thing that broke: the key, the cause, its evidence, where in the document, and the failure mode."""
 
     case_id: str
     key: str
@@ -131,14 +131,14 @@ class Diagnosis(NamedTuple):
     golden_faults: list[str]
 
     def by_key(self) -> dict[str, list[Cause]]:
-        """The causes by the spec's key of the scorer that they belong to."""
+        """The causes by the key of the scorer that they belong to."""
         keys: dict[str, list[Cause]] = {}
         for cause in self.causes:
             keys.setdefault(cause.key, []).append(cause)
         return keys
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs: under the spec's keys what to check, what to analyze, and what was found."""
+        """For programs: by key, what to check, what to analyze, and what was found."""
         told: dict[str, Any] = {}
         for key, causes in self.by_key().items():
             check, analyze = CHECKS.get(key, ("details", "how expected and actual differ"))

@@ -55,7 +55,7 @@ Judge = Callable[[Output, Expected, Context], Score]
 class Scorer(Protocol):
     """A scorer of one's own as a class: the score, and details for whoever wants to know why.
 
-    `getDetails`, as the spec spells it, works too, and so does a class without details.
+    `getDetails` works too, and so does a class without details.
     """
 
     def score(self, actual: Any, expected: Any) -> float:

@@ -1,4 +1,4 @@
-"""How scores become a verdict: every scorer passes, or the case fails (spec scorers.md, "pass logic")."""
+"""How scores become a verdict: every scorer passes, or the case fails (contract evals.28 to evals.31)."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -12,7 +12,7 @@ from scalepan.score import Part, Score, Status
 
 
 class ScorerDetails(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Evidence of a scorer; each has its own keys, as the spec spells them."""
+    """Evidence of a scorer; each has its own keys, as the contract spells them."""
 
 
 class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):

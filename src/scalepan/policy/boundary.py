@@ -1,4 +1,4 @@
-"""Who may read what: classes, purposes and invariants (NOTES.md, "Memory": Boundary). Deny over redact over allow."""
+"""Who may read what: classes, purposes and invariants (contract memory.61 to memory.64)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Constants of confidence: weights, penalties, thresholds, the gate (spec confidence.md, NOTES.md)."""
+"""Constants of confidence: weights, penalties, thresholds, the gate (docs/contract/confidence.md)."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Constants of the scorers: thresholds, presets, limits (spec scorers.md)."""
+"""Constants of the scorers: thresholds, presets, limits (docs/contract/evals.md)."""
 
 from typing import Annotated, Any
 
@@ -90,7 +90,7 @@ class Evals(Section, frozen=True, kw_only=True):
         False
     )
     literal_hallucination: Annotated[
-        bool, choice("the spec sample's own rule: any new block fails, even one that was asked for")
+        bool, choice("any new block fails, even if it was asked for (contract evals.22)")
     ] = False
     long_document: Annotated[
         int, count("from this length on, content lost behind the start points to context loss", "blocks", 1)

@@ -232,7 +232,7 @@ def _plain(layer: Layer) -> dict[str, Any]:
 
 
 def _snake_keys(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The spec's ScoringWeights are in camelCase; both spellings are read, but not both at once."""
+    """ScoringWeights may be spelled in camelCase (contract value.28), but not in both spellings at once."""
     plain: dict[str, Any] = {}
     for key, value in values.items():
         name = _CAMEL.get(key, key)

@@ -1,4 +1,4 @@
-"""What is cut out of text before it is kept or sent: which kinds, whose own rules (DESIGN, part 4, memory)."""
+"""What is cut out of text before it is kept or sent: which kinds, whose own rules (contract memory.65)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Constants of recall: how candidates are found, fused, reranked and spread out (spec memory.md)."""
+"""Constants of recall: how candidates are found, fused, reranked and spread out (docs/contract/memory.md)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -28,7 +28,7 @@ Kind = Annotated[
         extra={"legal": "one word: letters, digits, _ and -, a letter first"},
     ),
 ]
-"""What a claim is: one word. The spec has four, with half-lives of their own; any other is as good."""
+"""What a claim is: one word. Four have half-lives of their own (contract memory.33); any other word is as good."""
 HALF_LIVES: dict[str, float | None] = {"fact": 120.0, "task": 14.0, "preference": 90.0, "policy_hint": 365.0}
 """Days, by kind of claim."""
 
@@ -99,7 +99,7 @@ class Calibration(Section, frozen=True, kw_only=True):
 
 
 class Normalize(Section, frozen=True, kw_only=True):
-    """Raw scores to 0..1 (section 2), and what stands in for a side that did not find a claim."""
+    """Raw scores to 0..1 (contract memory.14 to memory.19), and what stands in for a side that did not find a claim."""
 
     minmax_tie: Annotated[
         Tie, in_order(Tie), choice("what equal BM25 scores become: one, or zero as the bare formula has it")
@@ -128,7 +128,7 @@ class Factor(Section, frozen=True, kw_only=True):
 
 
 class Rerank(Section, frozen=True, kw_only=True):
-    """The coefficient g (section 4)."""
+    """The coefficient g (contract memory.28)."""
 
     use_quality: Annotated[bool, choice("whether a claim's quality scales its score too")] = False
     utility: Factor = Factor(floor=0.6, span=0.4)
@@ -142,7 +142,7 @@ class Rerank(Section, frozen=True, kw_only=True):
 
 
 class Diversity(Section, frozen=True, kw_only=True):
-    """What keeps an active context from saying one thing twelve times (section 5.3)."""
+    """What keeps an active context from saying one thing twelve times (contract memory.44 to memory.48)."""
 
     search: Annotated[bool, choice("whether MMR and the entity cap shape a search too; a call may say otherwise")] = (
         False
@@ -191,7 +191,7 @@ class Change(Section, frozen=True, kw_only=True):
 
 
 class Feedback(Section, frozen=True, kw_only=True):
-    """What votes do, and how fast it fades (section 4)."""
+    """What votes do, and how fast it fades (contract memory.38 to memory.42)."""
 
     helpful: Change = Change(utility=0.10, confidence=0.05)
     harmful: Change = Change(utility=-0.20, confidence=-0.10)

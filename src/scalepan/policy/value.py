@@ -1,4 +1,4 @@
-"""Constants of a trace's value (spec value-1.md and value-2.md)."""
+"""Constants of a trace's value (docs/contract/value.md)."""
 
 from typing import Annotated
 
@@ -46,9 +46,9 @@ class Complexity(Section, frozen=True, kw_only=True):
     recovery_worth: Annotated[float, share("what one recovery from an error is worth")] = 0.3
     full_length: Annotated[int, count("the length that earns the whole length term", "steps", 1)] = 20
     length_worth: Annotated[float, share("what a trace of full length earns for it")] = 0.2
-    cap_length: Annotated[
-        bool, choice("whether steps beyond full_length stop earning; the spec's formula lets them")
-    ] = False
+    cap_length: Annotated[bool, choice("whether the length term stops growing at full_length (contract value.10)")] = (
+        False
+    )
 
 
 class Novelty(Section, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""When are two texts the same: as content, and for search? (NOTES.md, "Memory": content_hash)"""
+"""When are two texts the same: as content, and for search? (contract memory.57)"""
 
 import re
 from hashlib import sha256

@@ -1,6 +1,6 @@
-"""The four dimensions of a trace's value, and the three rules that follow (spec value-1.md, value-2.md).
+"""The four dimensions of a trace's value, and the three rules that follow (contract value.5 to value.18).
 
-Pure functions of a trace's shape and the policy, in the spec's order of operations, so that results match bit for bit.
+Pure functions of a trace's shape and the policy, in the contract's order of operations, so that results are exact.
 """
 
 from typing import NamedTuple
@@ -83,7 +83,7 @@ def outcome_confidence(confidence: float, success: bool, policy: Value) -> float
 
 
 def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -> float:
-    """The weighted sum, left to right as the spec writes it."""
+    """The weighted sum, left to right as the contract writes it."""
     return (
         c * weights.complexity
         + n * weights.novelty

@@ -1,4 +1,4 @@
-"""ReasoningTrace: what an agent was asked, what it did step by step, and how that ended (NOTES, "Value").
+"""ReasoningTrace: what an agent was asked, what it did step by step, and how that ended (contract value.1 to value.4).
 
 A native trace is strict: what the format demands must be there and in range. Keys that the format does not know are
 kept in `extra` and come back out where they stood.

@@ -1,4 +1,4 @@
-"""What is this trace worth keeping for? (spec value-1.md, value-2.md)"""
+"""How valuable is this trace? (docs/contract/value.md)"""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""VectorCache: how like the traces before is this one? (spec value-1.md "internal vector cache", value-2.md "TTL")"""
+"""VectorCache: how like the traces before is this one? (contract value.21 to value.24)"""
 
 import os
 import tempfile

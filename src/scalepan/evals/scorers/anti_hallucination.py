@@ -1,4 +1,4 @@
-"""anti-hallucination: did anything change that was not asked for? (spec scorers.md, 5)
+"""anti-hallucination: did anything change that was not asked for? (contract evals.21 to evals.24)
 
 The operations are applied, and every block of the pages before is looked up in the pages after. What is allowed is what
 the golden case asks for, at the place where it asks for it, and with its content where that is given exactly. Where it
@@ -31,7 +31,7 @@ ASKED_MS = 100.0
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`literal`: the spec sample's own rule, any new block fails. None: as the policy says."""
+    """`literal`: any new block fails (contract evals.22). None: as the policy says."""
 
     literal: bool | None = None
 

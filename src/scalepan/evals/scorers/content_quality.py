@@ -1,4 +1,4 @@
-"""content-quality: does the generated content have what was asked for? (spec scorers.md, 3)"""
+"""content-quality: does the generated content have what was asked for? (contract evals.15 to evals.18)"""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -40,7 +40,7 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them, and what was missed one by one."""
+    """See contract evals.15; and each pattern that was not found."""
 
     matched_patterns: int
     total_patterns: int

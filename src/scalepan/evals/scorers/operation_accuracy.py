@@ -1,4 +1,4 @@
-"""operation-accuracy: which of the expected operations were done? (spec scorers.md, 1)"""
+"""operation-accuracy: which of the expected operations were done? (contract evals.9)"""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence
@@ -39,7 +39,7 @@ class Extra(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them, and what was done besides."""
+    """See contract evals.10; and the operations that were not expected."""
 
     matched_operations: int
     total_expected_operations: int

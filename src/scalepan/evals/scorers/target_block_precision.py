@@ -1,4 +1,4 @@
-"""target-block-precision: was the right block found, whatever was done to it? (spec scorers.md, 2)"""
+"""target-block-precision: was the right block found, whatever was done to it? (contract evals.13)"""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Incorrect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them."""
+    """See contract evals.13."""
 
     correct_targets: int
     total_targets: int
