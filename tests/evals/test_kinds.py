@@ -91,7 +91,7 @@ def test_an_output_without_a_text_is_empty_and_not_the_word_null() -> None:
 
 
 def test_the_contracts_keys_stand_in_the_diagnosis() -> None:
-    """Spec scorers.md, "debug strategy": each key with what to check and what to analyze."""
+    """Contract evals.36: each key with what to check and what to analyze."""
     policy = load_policy()
     golden = case([replace("b0", expectedContentPatterns=["new"]), delete("b1")])
     done = output([replace("b2", content="the CEO left"), delete("ghost")])

@@ -121,7 +121,7 @@ def test_a_score_of_ones_own_is_taken_as_it_is() -> None:
 
 
 def test_a_class_with_the_specs_own_spelling() -> None:
-    """Spec scorers.md, "custom scorers": the interface is `score` and `getDetails`."""
+    """Contract evals.27: the interface is `score` and `getDetails`."""
 
     class Spelled(Bare):
         def getDetails(self, actual: Output, expected: Expected) -> Json:

@@ -1,4 +1,4 @@
-"""Keeps a recall from repeating itself: one claim per content, few per entity, MMR (contract memory.44 to memory.48)."""
+"""Keeps a recall from repeating itself: one claim per content, few per entity, MMR (contract memory.44)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
