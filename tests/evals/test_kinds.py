@@ -102,13 +102,13 @@ def test_the_contracts_keys_stand_in_the_diagnosis() -> None:
         "operation_accuracy_low": "unmatchedOperations",
         "target_precision_low": "incorrectTargets",
         "content_quality_low": "contentIssues",
-        "anti_hallucination_failed": "the difference of input and output",
+        "anti_hallucination_failed": "the difference between input and output",
     }
     for one in told.values():
         assert one["analyze"]
         assert all(cause["cause"] and cause["evidence"] for cause in one["causes"])
     assert any(
-        "A block that is not there was to be deleted: page 'p', block 'ghost'." in c.sentence for c in found.causes
+        "A delete names a block that does not exist: page 'p', block 'ghost'." in c.sentence for c in found.causes
     )
     for cause in found.causes:
         assert cause.sentence[0].isupper()

@@ -48,10 +48,10 @@ def test_a_sound_case_has_no_finding() -> None:
     ("operation", "kind", "words"),
     [
         ({"expectedContentPatterns": ["x*"]}, "never-fails", "matches the empty text"),
-        ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "word for word"),
-        ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "word for word"),
+        ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "matches only a whole page"),
+        ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "matches only a whole page"),
         ({"targetBlockId": "z"}, "never-passes", "'z' is not a block of page 'p'"),
-        ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is past the 2 blocks"),
+        ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is out of range: the page has 2 blocks"),
         ({"targetBlockId": None}, "never-passes", "neither targetBlockId nor targetIndex"),
         ({"targetIndex": 1}, "id-and-index-disagree", "'a' is not the block at 1, which is 'b'"),
     ],

@@ -1,4 +1,4 @@
-"""operation-result: could the operations be applied, and is what came of them good? (contract evals.19, evals.20)"""
+"""operation-result: could the operations be applied, and is the result good? (contract evals.19, evals.20)"""
 
 import msgspec
 
@@ -39,7 +39,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
-    """0.6 of the share that applied and 0.4 of the content; without patterns, the share that applied alone."""
+    """0.6 × the share that applied + 0.4 × the content score; without patterns, the share alone."""
     outcomes = context.evidence.applied.outcomes
     applied = sum(outcome.applied for outcome in outcomes)
     if outcomes:

@@ -48,7 +48,7 @@ class ResponseTimeScorer:
         return max(0.0, 1 - late)
 
     def get_details(self, actual: Any, expected: Any) -> Details:  # noqa: ARG002 - the interface of contract evals.27
-        """The time, the limit, and whether it was kept."""
+        """The time, the limit, and whether it was met."""
         return Details(
             response_time_ms=actual.duration_ms,
             max_acceptable_ms=self.max_acceptable_ms,
