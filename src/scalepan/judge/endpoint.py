@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scalepan.errors import MissingExtraError, counted, shorten
-from scalepan.judge.retry import jitter, pause
 from scalepan.judge.judgement import Tokens
 from scalepan.judge.key import Key, key_of
 from scalepan.judge.prompt import response_format
+from scalepan.judge.retry import jitter, pause
 from scalepan.policy.judge import Judge
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import msgspec
 from scalepan.cache import Cache
 from scalepan.errors import ScalepanError
 from scalepan.judge import loop
+from scalepan.judge.cached import Kept, find, keep, key_for
 from scalepan.judge.endpoint import Answer, CallError, Endpoint
 from scalepan.judge.judgement import Judgement, failed
-from scalepan.judge.cached import Kept, find, keep, key_for
 from scalepan.judge.key import key_of
 from scalepan.judge.parse import UnreadableError, parse
 from scalepan.judge.prompt import Prompt, messages, prompt_of

@@ -1,4 +1,4 @@
-"""The whole policy: every constant of every formula, a section for each part of Scalepan, each with its own version."""
+"""The whole policy: every constant of every formula, one section per part of Scalepan, each with its own version."""
 
 from functools import lru_cache
 from hashlib import sha256
