@@ -119,7 +119,7 @@ def test_jsonl_problems_have_their_line_too(tmp_path: Path) -> None:
         (b"", "is not a list of cases"),
         (b"[]", "has no case"),
         (b"cases: []", "is not a list of cases"),
-        (b"- {id: a, id: b}", ":1: not YAML: 'id' stands twice"),
+        (b"- {id: a, id: b}", ":1: not YAML: 'id' occurs twice"),
         (b"\xff\xfe\x00", "is not UTF-8 text"),
         (b"- [", "not YAML"),
         (b"- 7", ":1: 7 is not an object"),
