@@ -32,7 +32,7 @@ def samples() -> list[ReasoningTrace]:
 
 
 def scan() -> None:
-    """`max_cosine_similarity` beside the bare product that it cannot do without."""
+    """`max_cosine_similarity` compared with the bare matrix product."""
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((ELEMENTS, DIMENSIONS), dtype=np.float32)
     query = rng.standard_normal(DIMENSIONS, dtype=np.float32)
@@ -49,7 +49,7 @@ def scan() -> None:
 
 
 def whole_call() -> None:
-    """One `evaluate_value` without an encoder, and decoding a line before it."""
+    """One `evaluate_value` without an encoder, and the decoding of a line."""
     valuer = TraceValuer(Policy())
     # The size of the contract's examples: five steps, two tools.
     small = next(trace for trace in samples() if len(trace.steps) == 5)
