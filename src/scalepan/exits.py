@@ -18,7 +18,7 @@ WAIT_SECONDS = 5.0
 
 
 class EndingError(ScalepanError):
-    """The process is ending: nothing new is begun outside of its main thread."""
+    """The process is ending: nothing new starts outside its main thread."""
 
 
 class _Native:
@@ -50,7 +50,7 @@ class _Native:
                 self.changed.notify_all()
 
     def end(self) -> None:
-        """Refuse new calls, stop those that can be stopped, wait for the others, and then do what comes last."""
+        """Refuse new calls, stop those that can be stopped, wait for the others, and then run the last callbacks."""
         deadline = monotonic() + WAIT_SECONDS
         with self.changed:
             self.ending = True
@@ -82,5 +82,5 @@ def before_exit(stop: Callable[[], object] | None = None) -> Iterator[None]:
 
 
 def last_of_all(work: Callable[[], object]) -> None:
-    """At exit, call this when nobody is inside such a block any more, or after those five seconds."""
+    """At exit, call this when no such block is running any more, or after those five seconds."""
     _native.last.append(work)

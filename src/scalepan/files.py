@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read, whatever the umask says; and files of others, read with care."""
+"""Files and folders that only their owner can read, whatever the umask says; and reading files of other users safely."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ from typing import BinaryIO
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _OTHERS = 0o077
 ROOT = 0
-"""Who makes the links of the system, such as /dev/stdout."""
+"""The owner of system links, such as /dev/stdout."""
 
 
 def make_folder(path: Path) -> None:
@@ -31,8 +31,8 @@ def make_folder(path: Path) -> None:
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
     """`os.open` for a file of ours: created or found, afterwards only its owner can read it.
 
-    PermissionError for another user's file or link: in a shared folder they may have put
-    it there, to read what is written or to have something else overwritten. It is emptied only after that.
+    PermissionError for another user's file or link: in a shared folder they may have put it there, to read what is
+    written or to have something else overwritten. The file is truncated only after that check.
     """
     _refuse_link_of_others(path)
     handle = os.open(path, flags & ~os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
@@ -100,7 +100,7 @@ def close_to_others(path: Path) -> None:
 def open_source(path: str | os.PathLike[str], *, again: bool = False) -> BinaryIO:
     """A file of the user's to read. A device that never ends, such as /dev/zero, is an OSError.
 
-    So is a pipe that is to be read `again`: the second time there is nothing in it, or nobody at its other end.
+    So is a pipe that must be read `again`: the second time it is empty, or its writer is gone.
     """
     kind = os.stat(path).st_mode
     if again and stat.S_ISFIFO(kind):

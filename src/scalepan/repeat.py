@@ -46,7 +46,7 @@ def next_call() -> CallId:
 
 
 def own_id() -> CallId:
-    """The id of a call that belongs to no request."""
+    """The id of a call outside any request."""
     return CallId(uuid4().hex, repeated=False)
 
 

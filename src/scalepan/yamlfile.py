@@ -19,7 +19,7 @@ from scalepan.files import open_source
 
 
 def read_text(path: Path, *, again: bool = False) -> str:
-    """The text of a file, without a byte order mark; `again`, if it was read before, which a pipe cannot be."""
+    """The text of a file, without a byte order mark; `again`: a second read, which a pipe does not allow."""
     with TextIOWrapper(open_source(path, again=again), encoding="utf-8-sig") as file:
         return file.read()
 
@@ -161,7 +161,7 @@ class Lines:
     def _root(self) -> Any:
         try:
             return yaml.compose(read_text(self._path, again=True), Loader=_SafeLoader)
-        except OSError:  # it came through a pipe: no line is known
+        except OSError:  # it was a pipe: the line is not known
             return None
 
     def of(self, item: int, keys: str) -> int | None:

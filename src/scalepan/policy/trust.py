@@ -1,5 +1,5 @@
-"""What a policy may not say unless the user did: where text is sent, under which key, which files are read, and that an
-agent's own word is enough.
+"""What only a policy that the user named may set: where text is sent, with which key, which files are read, and whether
+an agent's own word is enough.
 
 A file found by walking upward and a policy in a store are data that somebody else may have put there. These
 keys are ignored there, with one warning. (No policy runs code: a preset names registered scorers.)
@@ -36,7 +36,7 @@ class Layer(NamedTuple):
 
     @property
     def may_send(self) -> bool:
-        """Whether it may say where text is sent, which files are read, and how little the gate asks for."""
+        """Whether it may set where text is sent, which files are read, and how little the gate asks for."""
         return self.source in ("named", "call")
 
 
@@ -87,7 +87,7 @@ def without(values: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
 
 
 def at(values: Mapping[str, Any], path: str) -> Any:
-    """What stands at a path; None if nothing does."""
+    """The value at a path; None if there is none."""
     found: Any = values
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None

@@ -48,7 +48,7 @@ def _row(redactor: Redactor, row: Valued) -> str:
 
 
 def _redacted(score: Score, redactor: Redactor) -> Score:
-    """The same score; a note may name what a trace does."""
+    """The same score with redacted notes, which may quote the trace."""
     parts = (msgspec.structs.replace(part, note=redactor.redact(part.note).text) for part in score.parts)
     rules = (msgspec.structs.replace(rule, note=redactor.redact(rule.note).text) for rule in score.rules)
     return msgspec.structs.replace(score, parts=tuple(parts), rules=tuple(rules))
