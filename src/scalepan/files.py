@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read, whatever the umask says; and reading files of other users safely."""
+"""Files and folders that only their owner can read, whatever the umask says; and reading other users' files safely."""
 
 import errno
 import os
