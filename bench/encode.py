@@ -97,7 +97,10 @@ def main() -> None:
     torch = Side("torch", torch_python)
     sides = [Side("scalepan", Path(sys.executable)), torch]
     row("", "scalepan", "torch", "scalepan is better by")
-    for label, texts in (("texts a CPU second, English, 20 words", english()), ("the same, all kinds mixed", mixed())):
+    for label, texts in (
+        ("texts per CPU second, English, 20 words", english()),
+        ("the same, all kinds mixed", mixed()),
+    ):
         compare(label, [len(texts) / seconds for seconds in best(sides, texts)], "/s", higher_is_better=True)
     queries = english(40)
     one = [seconds / len(queries) * 1000 for seconds in best(sides, queries, one_by_one=True)]
@@ -107,7 +110,7 @@ def main() -> None:
     compare("peak memory, all texts", [side.peak_mb for side in sides], "MB", higher_is_better=False)
     ours, theirs = (np.array(side.ask(mixed())["vectors"]) for side in sides)
     row("largest difference of a number in a vector", f"{np.abs(ours - theirs).max():.1e}")
-    # Last, because Linux counts the memory of the process that starts another as the other's.
+    # Last, because Linux counts the parent's memory as the child's peak.
     row("preparing MiniLM, once", f"{preparing():.2g} s CPU")
     if "--write-table" in sys.argv:
         write_table(torch)

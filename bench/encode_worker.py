@@ -1,6 +1,6 @@
 """One side of bench/encode.py in a process of its own: `python -m bench.encode_worker scalepan` (or torch).
 
-It says in JSON what getting ready cost, then answers each line `{"texts": [...], "one_by_one": bool}` with the CPU
+It prints the cost of starting as JSON, then answers each line `{"texts": [...], "one_by_one": bool}` with the CPU
 seconds that encoding took and the vectors.
 """
 

@@ -72,7 +72,7 @@ def command(files: Files) -> Cost:
         process = subprocess.Popen([sys.executable, "-m", "scalepan", *arguments], stdout=printed)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    # Some cases fail, as they should.
+    # Some cases fail by design.
     if process.returncode != 1:
         sys.exit(f"scalepan eval run ended with code {process.returncode}")
     cpu = usage.ru_utime + usage.ru_stime
@@ -110,14 +110,14 @@ def side_by_side(files: Files, sides: dict[str, Path]) -> dict[str, Cost]:
     for name, cost in found.items():
         show(name, cost, MANY)
     if compared:
-        row("scores that are not Scalepan's", f"{differ} of {compared:,}")
+        row("scores that differ from Scalepan's", f"{differ} of {compared:,}")
     return found
 
 
 def growth(python: Path, many: Files, most: Files) -> tuple[Cost, float]:
     """MOST cases, and their time over that of as many in runs of MANY, half of those before and half after.
 
-    Not the best of some: a short run finds a quiet moment more easily than a long one does.
+    Not the best of several: a short run finds a quiet moment more easily than a long one.
     """
     half = MOST // MANY // 2
     before = [run("scalepan", python, many)[0].cpu for _ in range(half)]
@@ -151,8 +151,8 @@ def main() -> None:
         folder = Path(name)
         many, most = (Files(folder, *write(folder, count)) for count in (MANY, MOST))
         size = many.cases.stat().st_size / MANY / 1000
-        print(f"{SCORERS} scorers, {size:.1f} kB a case; CPU time and memory, the best of {ROUNDS}\n")
-        row("", "load and evaluate", "a case", "whole process", "peak memory")
+        print(f"{SCORERS} scorers, {size:.1f} kB per case; CPU time and memory, the best of {ROUNDS}\n")
+        row("", "load and evaluate", "per case", "whole process", "peak memory")
         found = side_by_side(many, sides)
         large, slower = growth(sides["scalepan"], many, most)
         show("scalepan", large, MOST)
@@ -165,7 +165,7 @@ def main() -> None:
     compare(found)
     peak = max(found["scalepan"].peak_mb, whole.peak_mb)
     verdict(f"peak memory, {MANY:,} cases", f"{peak:.0f} MB", f"< {PEAK_MB:.0f} MB", peak < PEAK_MB)
-    verdict(f"time a case, {MOST:,} over {MANY:,}", f"{slower:.2f}", f"<= {GROWTH:.2f}", slower <= GROWTH)
+    verdict(f"time per case, {MOST:,} over {MANY:,}", f"{slower:.2f}", f"<= {GROWTH:.2f}", slower <= GROWTH)
     row(f"peak memory, {MOST:,} over {MANY:,}", f"+{large.peak_mb - found['scalepan'].peak_mb:.0f} MB")
 
 

@@ -1,7 +1,7 @@
 """Golden cases and outputs of any number, always the same ones: edits of help pages, English and Japanese by turns.
 
-A page has about 12 blocks and 1 to 4 operations, and about 30 % of the outputs have a fault. Half of the patterns are
-of one case only, as people write them; the other half is common to many.
+A page has about 12 blocks and 1 to 4 operations, and about 30 % of the outputs have a fault. Half of the patterns
+occur in one case only, as people write them; the other half is shared by many.
 """
 
 import json

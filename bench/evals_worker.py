@@ -1,10 +1,10 @@
 """One side of bench/evals.py in a process of its own: `python -m bench.evals_worker NAME CASES OUTPUTS SCORES`.
 
-It prints in JSON what loading and evaluating cost, and writes the scores, four numbers a case, to the file SCORES.
+It prints the cost of loading and evaluating as JSON, and writes the scores, four numbers per case, to the file SCORES.
 The peers get every advantage: they read each file once, with Scalepan's own decoders; they call its scorers, and
-apply a case's operations once for all four of them. So what differs is the framework around the scorers.
+apply a case's operations once for all four of them. So only the frameworks differ.
 
-The peers' modules, which are in environments of their own: pydantic_evals, deepeval.
+The peers' modules, each in its own environment: pydantic_evals, deepeval.
 """
 
 import json
@@ -23,7 +23,7 @@ from scalepan.evals.registry import Bound
 from scalepan.policy import Policy
 
 PRESET = "strict"
-"""The spec's preset that has the four scorers."""
+"""The preset that has the four scorers (contract evals.34)."""
 
 T = TypeVar("T")
 Scores = Callable[[], "array[float]"]
@@ -76,7 +76,7 @@ def pydantic_evals() -> Work:
         async def recorded(case: Case) -> Output:
             return actual[case.id]
 
-        # One after another is its fastest way here: nothing waits, so tasks side by side only cost.
+        # One after another is fastest here: nothing waits, so concurrency only costs.
         report = dataset.evaluate_sync(recorded, max_concurrency=1, progress=False)
         return lambda: array("d", [case.scores[b.type].value for case in report.cases for b in shared.bound])
 
@@ -119,7 +119,7 @@ def deepeval() -> Work:
         actual = {output.id: output for output in decoded(outputs, Output)}
         known.update((case.id, (case, actual[case.id])) for case in decoded(cases, Case))
         tests = [LLMTestCase(name=case.id, input=case.user_message, actual_output="") for case, _ in known.values()]
-        # Its asynchronous way takes twice as long here.
+        # Its async mode takes twice as long here.
         result = evaluate(
             tests,
             [OneScorer(bound) for bound in shared.bound],
@@ -161,7 +161,7 @@ def decoded(path: Path, type_: type[T]) -> Iterator[T]:
 
 def _number(score: float | None) -> float:
     if score is None:
-        raise ValueError("a case has a scorer that does not apply; bench.evals_cases makes none such")
+        raise ValueError("a case has a scorer that does not apply; bench.evals_cases makes no such case")
     return score
 
 

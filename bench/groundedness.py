@@ -28,7 +28,7 @@ from scalepan.text import terms
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
 DRAWS = 2000
 SEED = 7
-# They stand at the top of the files, and were on the screen when the data was first looked at.
+# They are at the top of the files, and were seen when the data was first opened.
 SEEN = frozenset(["ectsum-9194ae35b4", "ectsum-70918fe9db", "ectsum-50b47d3559", "4684"])
 HOSTILE = ["a", "1,", "A ", "$1 ", "one ", "漢", "ない、", "三百円", "May 1 "]
 
@@ -147,7 +147,7 @@ def report(name: str, records: list[Record]) -> None:
             gain = auroc(measures[measure][kept], labels)[0] - auroc(measures["word overlap"][kept], labels)[0]
             row(f"  {measure}, minus word overlap", f"{gain:+.3f}", interval(drawn[measure] - drawn["word overlap"]))
     alarms(judged, records)
-    row("  answers a CPU second, words alone", f"{len(records) / cost:,.0f}")
+    row("  answers per CPU second, words alone", f"{len(records) / cost:,.0f}")
 
 
 def alarms(judged: list[Score], records: list[Record]) -> None:

@@ -226,7 +226,7 @@ def measure(size: int, encoder: StandIn, documents: Sequence[str], queries: Sequ
             memory.add_many(documents)
         built = perf_counter() - started
         row("  adding, stand-in encoder", f"{built:.1f} s", f"{size / built:,.0f} claims/s")
-        row("  file", f"{file.stat().st_size / 1e6:.1f} MB", f"{file.stat().st_size / size:,.0f} bytes a claim")
+        row("  file", f"{file.stat().st_size / 1e6:.1f} MB", f"{file.stat().st_size / size:,.0f} bytes per claim")
         gc.collect()
         before, started = resident(), perf_counter()
         with Memory(file) as memory:

@@ -1,7 +1,7 @@
 """What redaction finds, what it takes for what it is not, and what it costs, beside detect-secrets in the same run.
 
 Secrets are made from detect-secrets' own patterns and by Faker, never from our rules. detect-secrets reads a text as a
-file, as `detect-secrets scan` does; its way for single lines takes every word for a secret.
+file, as `detect-secrets scan` does; its mode for single lines takes every word for a secret.
 
 python -m bench.redact
 """

@@ -15,7 +15,7 @@ from tests.redact.test_hostile import NAMED, PREFIXES, SHAPES, filled
 SIZE = 1_000_000
 WORST = 20
 SEED = 3
-# What is found, or nearly, as close together as it goes; and what every rule has to think about.
+# Matches and near matches, as dense as possible; and what every rule has to examine.
 WORDS = """
 a@b.co, 1.2.3.4, 2001:db8::1 1234567a 12345678901a 4111111111111111a 123456789018, 03-1234-5678/ +81901234567 +1234567,
 電話1234567、 password=a1b2c3, pw=ab1c pw="ab1c" apikey= AKIAAKIAAKIAAKIAAKIA GB82WEST12345698765432 ://a:b@c
@@ -59,7 +59,7 @@ DENSE = [
     *("&pw=my_a", "&pw=a1bb", "&pw=none", "pw=my_a ", "PW=abcd ", "token=" * 40 + " ", "/glc_", "x" * 64 + "@b.co"),
     *("apikey:apikey=akeyAKIA", "iamkey=keyAakeyAdbkey="),
 ]
-# What belongs together, in any order: one cut uncovers the next match, so these are searched more often than others.
+# Related values in any order: one redaction uncovers the next match, so these are searched more often than others.
 TOGETHER = {
     "phones": "03-1234-5678 | 090-1234-5678|(03) 123-4567|+1 415 555 0132|+81 3 1234 5678|/|a|x12|tel|電話|call at |\n",
     "contacts": "a@b.co| |x.y@z.org|8.8.8.8|1.2.3.4|2001:db8::1|f:f:f:f:f:f:f:f|,|://|a|v1.2.3.4|git@github.com|;",

@@ -1,7 +1,7 @@
 """How many announced secrets are found, by shape: names, headers, options, files, tables, sentences.
 
-Values are made with dice: letters only, hexadecimal, mixed, passwords with symbols. A frame has {} for the value; PAIR
-frames have it twice. `DEV` is what the rules were built on; figures on shapes that nobody had seen are in
+Values are random: letters only, hexadecimal, mixed, passwords with symbols. A frame has {} for the value; PAIR
+frames have it twice. `DEV` is what the rules were built on; figures on unseen shapes are in
 docs/benchmarks.md.
 
 python -m bench.redact_shapes

@@ -1,12 +1,12 @@
-"""What the doors cost: a tool call over stdio beside the library call, requests a second over HTTP, memory, the start.
+"""What MCP and HTTP cost: a tool call over stdio compared with the library call, requests per second, memory, startup.
 
 The store has 10,000 made-up claims, and words alone are searched, so that the encoder's time is in neither side. The
-stdio client writes plain JSON-RPC lines: what a client's own SDK takes is shown apart. Over HTTP, a server in a process
-of its own answers `POST /v1/confidence`, and its CPU time is read from the system: "on one core" is requests per second
-of that. The peer is a bare Starlette application in the same server, uvicorn, which decodes the same body and answers
-with a constant of the same length.
+stdio client writes plain JSON-RPC lines: the time of a client's SDK is shown separately. Over HTTP, a server in its
+own process answers `POST /v1/confidence`, and its CPU time is read from the system: "on one core" is requests per
+second of that. The peer is a bare Starlette application in the same server, uvicorn, which decodes the same body and
+answers with a constant of the same length.
 
-python -m bench.serve [REQUESTS]        how many requests the memory is watched over; 100,000 unless told
+python -m bench.serve [REQUESTS]        how many requests memory is measured over; default 100,000
 """
 
 import json
@@ -35,7 +35,7 @@ STARTS = 5
 RATE_REQUESTS = 5_000
 CONNECTIONS = 4
 OVER_MS, RATE, START_SECONDS, GROWN_MB = 3.0, 1000.0, 1.5, 10.0
-"""The targets: of a call over the library's; requests a second of CPU; start; memory between a tenth and the end."""
+"""The targets: overhead of a call; requests per second of CPU; startup; memory growth from a tenth to the end."""
 FACTORS = {"factors": {"search_result_count": 3, "search_max_score": 0.8, "source_count": 2}}
 WORDS_ONLY = {"SCALEPAN_EMBED__MODEL": "none"}
 PEER = """
@@ -107,7 +107,7 @@ class Stdio:
 
 
 def timed(work: Callable[[str], object], queries: Sequence[str]) -> list[float]:
-    """How long each takes, with a pause for the event that each search leaves."""
+    """How long each takes, with a pause for the event that each search writes."""
     taken = []
     for query in queries:
         started = perf_counter()
@@ -139,7 +139,7 @@ def stdio(store: Path, queries: Sequence[str]) -> None:
         row(f"search among {CLAIMS:,}, {name}, p50 and p90", *(f"{ms:.2f} ms" for ms in percentiles(taken)))
     row("the same by the SDK's own client", *(f"{ms:.2f} ms" for ms in percentiles(sdk(store, queries))))
     over = percentiles(piped)[0] - percentiles(library)[0]
-    verdict("a call over stdio, more than the library", f"{over:.2f} ms", f"<= {OVER_MS:.0f} ms", over <= OVER_MS)
+    verdict("a call over stdio, added to the library's time", f"{over:.2f} ms", f"<= {OVER_MS:.0f} ms", over <= OVER_MS)
     best = min(starts)
     verdict(f"start of scalepan mcp, best of {STARTS}", f"{best:.2f} s", f"< {START_SECONDS} s", best < START_SECONDS)
 
@@ -165,7 +165,7 @@ def sdk(store: Path, queries: Sequence[str]) -> list[float]:
 
 
 class Load:
-    """Requests over a few connections that stay open, one under way on each."""
+    """Requests over a few persistent connections, one at a time on each."""
 
     def __init__(self, port: int) -> None:
         body = json.dumps(FACTORS).encode()
@@ -177,7 +177,7 @@ class Load:
         self._port = port
 
     def send(self, count: int) -> int:
-        """Have so many answered; the length of an answer's body."""
+        """Send this many requests; returns the length of an answer's body."""
         selector = selectors.DefaultSelector()
         sockets = [socket.create_connection(("127.0.0.1", self._port)) for _ in range(CONNECTIONS)]
         length = sent = done = 0
@@ -214,7 +214,7 @@ class Load:
 
 @contextmanager
 def server(command: Sequence[str], port: int) -> Iterator[int]:
-    """A server in a process of its own, until it answers; its process id."""
+    """Start a server process and wait until it answers; yields its process id."""
     process = subprocess.Popen(
         command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=os.environ | WORDS_ONLY
     )
@@ -232,7 +232,7 @@ def server(command: Sequence[str], port: int) -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         return int(taken.getsockname()[1])
 
@@ -249,7 +249,7 @@ def resident_mb(pid: int) -> float:
 
 
 def rate(load: Load, pid: int) -> tuple[float, float, int]:
-    """Requests a second of the server's CPU, requests a second by the clock, and an answer's length."""
+    """Requests per second of the server's CPU, requests per second by the clock, and an answer's length."""
     load.send(500)
     cpu, started = cpu_seconds(pid), perf_counter()
     length = load.send(RATE_REQUESTS)
@@ -263,7 +263,7 @@ def http(store: Path, requests: int) -> None:
     with server(command, port) as pid:
         load = Load(port)
         ours, clock, length = rate(load, pid)
-        row("POST /v1/confidence, a second of CPU, by clock", f"{ours:,.0f}", f"{clock:,.0f}")
+        row("POST /v1/confidence, per second of CPU, by clock", f"{ours:,.0f}", f"{clock:,.0f}")
         load.send(max(requests // 10 - RATE_REQUESTS, 0))
         before = resident_mb(pid)
         load.send(requests - requests // 10)
@@ -272,13 +272,13 @@ def http(store: Path, requests: int) -> None:
     with server([sys.executable, "-c", PEER, str(port), str(length)], port) as pid:
         theirs, clock, _ = rate(Load(port), pid)
     row("the same, bare Starlette", f"{theirs:,.0f}", f"{clock:,.0f}", f"ratio {ours / theirs:.2f}")
-    verdict("requests a second on one core", f"{ours:,.0f}", f">= {RATE:,.0f}", ours >= RATE)
+    verdict("requests per second on one core", f"{ours:,.0f}", f">= {RATE:,.0f}", ours >= RATE)
     label = f"memory after {requests:,} requests, over a tenth"
     verdict(label, f"{grown:+.1f} MB of {before:.0f}", f"< {GROWN_MB:.0f} MB", grown < GROWN_MB)
 
 
 def main() -> None:
-    """Both doors."""
+    """MCP and HTTP."""
     requests = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     vocabulary = words()
     with TemporaryDirectory(prefix="scalepan-bench-") as folder:

@@ -1,4 +1,4 @@
-"""What a durable write costs: 8 processes writing one row at a time into one file, beside SQLite and bare DuckDB.
+"""What a durable write costs: 8 processes writing one row at a time into one file; SQLite and DuckDB as peers.
 
 python -m bench.store
 """
@@ -56,7 +56,7 @@ def work(side: str, path: Path, start: Any, out: Any) -> None:
 
 
 def together(side: str) -> tuple[float, float]:
-    """Writes a second of all processes, and the longest wait of any."""
+    """Writes per second of all processes, and the longest wait of any."""
     with tempfile.TemporaryDirectory() as folder:
         start, out = spawn.Barrier(PROCESSES), spawn.Queue()
         processes = [
@@ -71,7 +71,7 @@ def together(side: str) -> tuple[float, float]:
 
 
 def bare_duckdb() -> float:
-    """One process alone, one row a commit: DuckDB lets no second one in."""
+    """One process alone, one row per commit: DuckDB lets no second one in."""
     with tempfile.TemporaryDirectory() as folder:
         connection = duckdb.connect(f"{folder}/bare.duckdb")
         connection.execute("CREATE TABLE events (topic TEXT, payload TEXT)")
@@ -84,10 +84,10 @@ def bare_duckdb() -> float:
 
 
 if __name__ == "__main__":
-    # In turns, and the best of each: what else the machine does should not decide.
+    # In turns, and the best of each, so that other load on the machine does not decide.
     runs = [{side: together(side) for side in SIDES} | {"bare DuckDB": (bare_duckdb(), 0.0)} for _ in range(REPEATS)]
     best = {side: max(run[side] for run in runs) for side in runs[0]}
-    row(f"best of {REPEATS}", "writes a second", "longest wait")
+    row(f"best of {REPEATS}", "writes per second", "longest wait")
     for name in SIDES:
         rate, waited = best[name]
         row(f"{name}, {PROCESSES} processes", f"{rate:,.0f}", f"{waited * 1000:,.0f} ms")

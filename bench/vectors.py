@@ -1,8 +1,8 @@
-"""What searching by signs first loses, and what it saves: beside the exact search, on real texts and their encoder.
+"""What preselecting by sign bits loses and saves, compared with the exact search, on real texts and their encoder.
 
-Scalepan compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond, claims that agree with the
-query in most signs are found first, and `retrieval.vectors.rescore` times k of them are compared. Here both search the
-same corpora for the same queries, each corpus alone and all of them together, whatever their size.
+Scalepan compares a query with every claim up to `retrieval.vectors.exact_claims`. Beyond that, it first finds claims
+that agree with the query in most sign bits, and compares `retrieval.vectors.rescore` times k of them. Here both search
+the same corpora for the same queries, each corpus alone and all of them together, whatever their size.
 
 python -m bench.vectors [FOLDER ...]      folders with corpus and queries; default: those of ../shared/data
 """
@@ -29,7 +29,7 @@ RESCORED = (10, 20, 40, 80)
 
 
 def measure(name: str, matrix: NDArray[np.float32], queries: NDArray[np.float32]) -> None:
-    """Recall of the exact K nearest, of the exact 12 nearest, and the time, for some numbers that are rescored."""
+    """Recall of the exact K nearest, of the exact 12 nearest, and the time, for several rescore factors."""
     vectors = Vectors()
     vectors.put(range(len(matrix)), matrix)
     everyone, newest = np.ones(len(matrix), dtype=bool), np.zeros(len(matrix))
@@ -57,7 +57,7 @@ def main() -> None:
     encoder = find_encoder(Embed(), remember=True)
     if encoder is None:
         sys.exit("no encoder found; 'scalepan doctor' shows how to add one")
-    row("", f"of the nearest {K}", "of the nearest 12", "a search", "exact over it")
+    row("", f"of the nearest {K}", "of the nearest 12", "per search", "exact over it")
     texts, asked = [], []
     for folder in folders:
         read = read_folder(folder)

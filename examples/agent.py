@@ -42,7 +42,7 @@ def find(s: scalepan.Session, desk: HelpDesk, customer: int) -> Order | None:
 
 
 def work(memory: scalepan.Memory, desk: HelpDesk, customer: int, ask: Handler) -> None:
-    """One task, once around the circle."""
+    """One task, one session."""
     print(f"\n{TASKS[customer]}")
     with scalepan.session(TASKS[customer], memory, domain="customer_service", ask=ask, keep=True) as s:
         order = find(s, desk, customer)

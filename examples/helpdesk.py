@@ -1,4 +1,4 @@
-"""A toy help desk: two places where orders are kept, one action that matters, and the plain rules of its agent."""
+"""A toy help desk: two places where orders are stored, one action that matters, and the plain rules of its agent."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def first_choice(finders: Iterable[str], recalled: str) -> list[str]:
 
 
 def lesson(helped: str) -> str:
-    """What is worth saying about a tool that helped where another one failed."""
+    """What to remember about a tool that helped after another one failed."""
     return f"annual plans may be in the archive: {helped} finds them"
 
 

@@ -43,7 +43,7 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def factors(claims: list[dict[str, Any]], work: Work, sure: float) -> dict[str, Any]:
-    """What `confidence_score` and `decide` weigh. Nobody compared the sources, so they count as one."""
+    """The factors for `confidence_score` and `decide`. The sources were not compared, so they count as one."""
     scores = [claim["score_final"] for claim in claims]
     return {
         "search_result_count": len(scores),
@@ -59,7 +59,7 @@ def factors(claims: list[dict[str, Any]], work: Work, sure: float) -> dict[str, 
 
 
 def trace(task: str, work: Work, outcome: str, sure: float, *, success: bool) -> dict[str, Any]:
-    """The work as `trace_value` takes it."""
+    """The work in the form that `trace_value` takes."""
     return {
         "@context": "https://openknowledgepulse.org/schema/v1",
         "@type": "ReasoningTrace",
@@ -79,7 +79,7 @@ def trace(task: str, work: Work, outcome: str, sure: float, *, success: bool) ->
 
 
 def find(desk: HelpDesk, customer: int, names: list[str], work: Work) -> tuple[Order | None, str]:
-    """Look for the order; where a second look helped, what that teaches."""
+    """Look for the order; if a second tool helped, what that teaches."""
     failure = ""
     for name in names:
         try:
@@ -96,7 +96,7 @@ def find(desk: HelpDesk, customer: int, names: list[str], work: Work) -> tuple[O
 
 
 async def do(client: Client, desk: HelpDesk, customer: int) -> None:
-    """One task, once around the circle."""
+    """One task from recall to what was learned."""
     task, work = TASKS[customer], Work()
     print(f"\n{task}")
     found = await call(client, "pce_memory_activate", query=task)

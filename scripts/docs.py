@@ -1,4 +1,4 @@
-"""Writes what comes from the code into docs/: the policy and command references, and pictures. `make docs`."""
+"""Writes the generated pages of docs/: the policy and command references, and images. `make docs`."""
 
 from collections.abc import Callable, Iterator
 from html import escape

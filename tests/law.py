@@ -1,4 +1,4 @@
-"""The law of the Score, which every Score that Scalepan makes must obey (DESIGN, part 1)."""
+"""The law of the Score, which every Score that Scalepan makes must obey (contract score.1 to score.9)."""
 
 from math import isclose, isfinite
 

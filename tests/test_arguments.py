@@ -42,7 +42,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "cache size 0": (lambda: S.VectorCache(0), "max_elements: 0 is not a whole number, at least 1"),
     "cache width": (lambda: S.VectorCache(10, 1.5), "dimensions: 1.5 is not a whole number"),
     "cache ttl": (lambda: S.VectorCache(10, 3, "1h"), "ttl_ms: '1h' is not a number of milliseconds"),
-    "cache clock": (lambda: S.VectorCache(clock=5), "clock: 5 is not a function that gives seconds"),
+    "cache clock": (lambda: S.VectorCache(clock=5), "clock: 5 is not a function that returns seconds"),
     "cache vector": (lambda: S.VectorCache(3, 3).add("abc"), "a vector of shape"),
     "cache words": (lambda: S.VectorCache(3, 3).add(["a", "b", "c"]), "vector: .* is not 3 numbers"),
     "cache none": (lambda: S.VectorCache(3, 3).nearest(None), "a vector of shape"),

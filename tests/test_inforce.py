@@ -1,4 +1,4 @@
-"""One redactor, made from the policy in force, for everything that is kept (DESIGN, part 4, memory).
+"""One redactor, made from the policy in force, for everything that is stored (contract memory.65).
 
 A user's rule was stored in clear by decisions, receipts, tokens and sessions: they had the built-in rules.
 """

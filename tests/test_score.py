@@ -43,7 +43,7 @@ def test_a_score_without_a_value_is_no_number_and_says_why() -> None:
         ({"value": None}, "needs a status, a reason"),
         ({"value": None, "status": "failed"}, "needs a status, a reason"),
         ({"value": None, "status": "failed", "reason": "x", "base": 0.5}, "no base or rules"),
-        ({"value": 0.5, "status": "failed", "reason": "x"}, "status failed goes without a value"),
+        ({"value": 0.5, "status": "failed", "reason": "x"}, "status failed must not have a value"),
     ],
 )
 def test_what_breaks_the_contract_is_refused(score: dict[str, object], complaint: str) -> None:
@@ -60,7 +60,7 @@ def test_explain_shows_what_was_weighed_what_changed_it_and_what_it_came_to() ->
     assert value().explain().splitlines() == [
         "complexity            0.500  x 0.40  +0.200  3 step types",
         "novelty               0.500  x 0.60  +0.300  default: no encoder",
-        "base                                  0.500  what the parts come to",
+        "base                                  0.500  sum of the parts",
         "error_recovery_bonus                 +0.200  3 recoveries",
         "value                                 0.700  policy abc",
     ]

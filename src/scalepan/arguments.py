@@ -1,4 +1,4 @@
-"""What a caller gave: taken as it was plainly meant, or refused in one line that names it and what is legal."""
+"""Arguments of callers: accepted if the meaning is plain, or refused in one line that names what is legal."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def wrong(name: str, value: object, legal: str) -> InputError:
-    """The error for an argument that cannot be meant.
+    """The error for an argument of the wrong type or value.
 
     >>> print(wrong("ask", 5, "a function that takes a Question, or None"))
     ask: 5 is not a function that takes a Question, or None
@@ -33,7 +33,7 @@ def as_path(name: str, value: object, legal: str = "a path") -> Path:
 
 
 def as_names(name: str, value: object, legal: str = "a list of words") -> tuple[Any, ...]:
-    """Several words; one alone is a list of one, and never its letters.
+    """Several words; a single one is a list of one, never its letters.
 
     >>> as_names("purposes", "answer:task")
     ('answer:task',)
@@ -53,26 +53,26 @@ def as_callable(name: str, value: T, legal: str) -> T:
 
 
 def as_instance(name: str, value: object, kind: type[T], legal: str) -> T:
-    """One of a class."""
+    """An instance of a class."""
     if not isinstance(value, kind):
         raise wrong(name, value, legal)
     return value
 
 
 def as_mapping(name: str, value: object, legal: str = "a dict") -> Mapping[str, Any]:
-    """A table of keys and values."""
+    """A mapping of keys to values."""
     if not isinstance(value, Mapping):
         raise wrong(name, value, legal)
     return value
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number; true and false are not meant as 1 and 0."""
+    """Whether it is a number; true and false do not count as 1 and 0."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def as_seconds(name: str, value: float | None, otherwise: Callable[[], float]) -> float:
-    """A time that is not negative; None is what is said elsewhere."""
+    """A time that is not negative; None means the default."""
     if value is None:
         return otherwise()
     if not is_number(value) or not value >= 0:
@@ -81,7 +81,7 @@ def as_seconds(name: str, value: float | None, otherwise: Callable[[], float]) -
 
 
 def as_texts(name: str, value: object) -> list[str]:
-    """A list of texts, none of them a letter of one; None is an empty list."""
+    """A list of texts, never the letters of one; None is an empty list."""
     if value is None:
         return []
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):

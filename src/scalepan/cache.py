@@ -1,7 +1,7 @@
 """Key to bytes in one SQLite file that processes share. Deleting it costs speed and nothing else.
 
-So every fault of the file is answered by doing without: a cache that cannot be read finds nothing, one that cannot be
-written keeps nothing, and a damaged one is started anew.
+So every error of the file is handled by doing without: a cache that cannot be read finds nothing, one that cannot be
+written stores nothing, and a damaged one is replaced.
 """
 
 import os
@@ -20,11 +20,11 @@ ENV_FOLDER = "SCALEPAN_CACHE"
 BUSY_SECONDS = 5.0
 KEYS_A_QUERY = 500  # SQLite's oldest limit on bound values is 999
 _leaked: list[sqlite3.Connection | None] = []
-"""Connections of a parent process, held so that they are never closed here."""
+"""Connections of a parent process, referenced so that they are never closed here."""
 
 
 def cache_folder() -> Path:
-    """Where Scalepan keeps what it can make again: $SCALEPAN_CACHE, else the user's cache folder."""
+    """Where Scalepan stores what it can recompute: $SCALEPAN_CACHE, else the user's cache folder."""
     if os.environ.get(ENV_FOLDER):
         return Path(os.environ[ENV_FOLDER])
     from platformdirs import user_cache_path
@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 
 def content_key(*parts: str) -> bytes:
-    """A key made of what the kept bytes depend on; the same parts give the same key on every machine.
+    """A key from everything that the value depends on; the same parts give the same key on every machine.
 
     >>> content_key("model", "text") == content_key("model", "text")
     True
@@ -42,7 +42,7 @@ def content_key(*parts: str) -> bytes:
     """
     digest = sha256()
     for part in parts:
-        # Lone surrogates are not UTF-8, and yet a text that has one needs a key.
+        # Lone surrogates are not UTF-8, but a text that has one needs a key too.
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
@@ -67,7 +67,7 @@ class Cache:
         after_fork(self._after_fork)
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """What is kept under these keys; what is not kept is left out."""
+        """The values of these keys; missing ones are left out."""
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, bytes] = {}
 
@@ -81,7 +81,7 @@ class Cache:
         return found
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
-        """Keep these; what is kept under a key already is replaced."""
+        """Store these; existing values are replaced."""
 
         def keep(connection: sqlite3.Connection) -> None:
             with connection:
@@ -91,18 +91,18 @@ class Cache:
             self._try(keep)
 
     def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         with self._lock:
             self._drop()
 
     def _try(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        """Do some work on the file, one caller at a time; a fault of the file ends it quietly."""
+        """Work on the file, one caller at a time; an error of the file ends it quietly."""
         with self._lock:
             try:
                 work(self._connect())
             except sqlite3.DatabaseError as error:
                 self._drop()
-                # Nothing in a damaged file can be trusted, so it is made anew at the next use.
+                # Nothing in a damaged file can be trusted, so it is recreated at the next use.
                 if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
                     for suffix in ("", "-wal", "-shm"):
                         with suppress(OSError):
@@ -113,14 +113,14 @@ class Cache:
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
             make_folder(self.path.parent)
-            # SQLite gives its log and index the rights of the file.
+            # SQLite gives its log and index the permissions of the file.
             make_file(self.path)
             connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, check_same_thread=False)
             self._connection = connection
             # Since 3.13 a connection that is collected without having been closed is a warning.
             self._closer = weakref.finalize(self, connection.close)
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = OFF")  # a lost entry is made again
+            connection.execute("PRAGMA synchronous = OFF")  # a lost entry is recomputed
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS kept (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
             )
@@ -133,7 +133,7 @@ class Cache:
         self._connection = self._closer = None
 
     def _after_fork(self) -> None:
-        # A connection must not cross a fork, and a lock that another thread held would never be let go. The parent's
+        # A connection must not cross a fork, and a lock that another thread held would never be released. The parent's
         # connection is leaked on purpose: closing it here would drop the parent's file locks.
         self._lock = threading.Lock()
         if self._closer is not None:

@@ -1,6 +1,6 @@
-"""Does this data fit this type, and if not, where and why? One walker for traces, policies and whatever comes in.
+"""Does this data fit this type, and if not, where and why? One walker for traces, policies and all other input.
 
-msgspec decodes fast and stops at the first fault. This module is what runs after it said no: it finds every fault,
+msgspec decodes fast and stops at the first fault. This module runs after it has failed: it finds every fault,
 with its path, its value and what would have been legal.
 """
 
@@ -20,9 +20,9 @@ from scalepan.errors import InputError, did_you_mean, quoted, shorten
 from scalepan.names import misspelled
 
 MOST_FAULTS = 1000
-"""Of one thing; who sends a million of them is not told each."""
+"""The most faults reported of one input."""
 MOST_HINTS, LONGEST_HINTED = 20, 64
-"""Looking for what was meant is slow, and nobody reads it a twenty-first time, or for a word as long as a page."""
+"""Suggestions are slow to compute, and nobody reads more than twenty, or one for a word as long as a page."""
 
 
 class Problem(NamedTuple):
@@ -45,7 +45,7 @@ def problems(raw: object, type_: Any) -> list[Problem]:
     walk = _walk(raw, _type_info(type_), "", _Hints())
     faults = list(islice(walk, MOST_FAULTS))
     if next(walk, None) is not None:
-        faults.append(Problem("", f"there are more than {MOST_FAULTS:,} faults; the others are not told"))
+        faults.append(Problem("", f"there are more than {MOST_FAULTS:,} faults; the others are not listed"))
     return faults
 
 
@@ -53,27 +53,27 @@ _resolving = threading.RLock()
 
 
 def resolved(*types: Any) -> None:
-    """Let msgspec look these types up now, one thread at a time. Call it where a module decodes into them, on import.
+    """Let msgspec resolve these types now, one thread at a time. Call it on import of a module that decodes into them.
 
-    msgspec looks a struct up when something is first decoded into it, and other threads can see the half-filled result:
-    eight threads that loaded their first policy at once crashed the interpreter. What has been looked up is only read.
+    msgspec resolves a struct when something is first decoded into it, and other threads can see the half-filled result:
+    eight threads that loaded their first policy at once crashed the interpreter. A resolved type is only read.
     """
     with _resolving:
         for type_ in types:
-            # A request that never leaves its process may be of a kind that msgspec does not decode.
+            # A request that never leaves its process may have a type that msgspec cannot decode.
             with suppress(TypeError):
                 msgspec.json.Decoder(type_)
 
 
 @cache
 def _type_info(type_: Any) -> inspect.Type:
-    # Looking a type up costs more than walking it, and one bad row is often followed by many.
+    # Resolving a type costs more than walking it, and one bad row is often followed by many.
     resolved(type_)
     return inspect.type_info(type_)
 
 
 def read_json(data: bytes | str) -> Any:
-    """Plain data from JSON text; InputError says why it is none."""
+    """Plain data from JSON text; InputError says what is wrong."""
     try:
         return msgspec.json.decode(data)
     except UnicodeError:
@@ -93,7 +93,7 @@ def in_order(literal: Any) -> msgspec.Meta:
 
 
 def json_schema(type_: Any) -> dict[str, Any]:
-    """JSON Schema of a type, for editors; of each docstring only the first line."""
+    """JSON Schema of a type, for editors, with the first line of each docstring."""
     document: dict[str, Any] = msgspec.json.schema(type_, schema_hook=lambda _: {"type": "object"})
     for definition in document.get("$defs", {}).values():
         if "description" in definition:
@@ -109,7 +109,7 @@ def join(path: str, key: str | int) -> str:
 
 
 class _Hints:
-    """What was meant by unknown keys, for the first few of them."""
+    """Suggestions for the first few unknown keys."""
 
     def __init__(self) -> None:
         self._left = MOST_HINTS
@@ -181,7 +181,7 @@ def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints
         fits = False
         yield fault
     if fits:
-        # Each key fits, so what can still be wrong is a rule about the whole: weights that must add up to 1.
+        # Each key fits, so only a rule about the whole can be broken: weights that must add up to 1.
         try:
             msgspec.convert(raw, info.cls)
         except msgspec.ValidationError as error:
@@ -209,7 +209,7 @@ def _walk_union(raw: object, info: inspect.UnionType, path: str, hints: _Hints) 
     firsts = [next(attempt, None) for attempt in attempts]
     found = [(first, attempt) for first, attempt in zip(firsts, attempts, strict=True) if first is not None]
     if len(found) == len(options):
-        # The option that got furthest is the one that was meant.
+        # The option that got furthest is the one most likely meant.
         first, others = max(found, key=lambda one: len(one[0].path))
         yield first
         yield from others

@@ -1,4 +1,4 @@
-"""What can go wrong, each said in one line: what, which one, its value, what is legal, what to do.
+"""Every error, each in one line: what, which one, its value, what is legal, what to do.
 
 ScalepanError
 ├── InputError          something given to Scalepan does not fit: file, line, id, path, problem
@@ -7,15 +7,15 @@ ScalepanError
 ├── MissingExtraError   an optional package is not installed; names the command that adds it
 ├── EncoderError        a text encoder was named and cannot be used
 └── StoreError          the store cannot be opened, reached, read or written
-    ├── NotFoundError   what was named is not there, or not for this caller
-    ├── ConflictError   it does not go with what is there
+    ├── NotFoundError   what was named does not exist, or not for this caller
+    ├── ConflictError   it conflicts with what is stored
     ├── BoundaryError   the policy forbids it
     └── TookTooLongError  a time limit passed
         └── UnansweredError  a call was sent and not answered, so it may still be applied; can be repeated safely
 
 PolicyWarning           a policy, or a part of it, that is not trusted and therefore not used
 
-Each error has a code, which is what other programs get to see (NOTES.md, "Envelope").
+Each error has a code, which other programs see (contract memory.53).
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ class ScalepanError(Exception):
 
 
 class InputError(ScalepanError):
-    """A value that does not fit, and where it stands.
+    """A value that does not fit, and where it is.
 
     >>> print(InputError("1.7 is not between 0 and 1", file="a.jsonl", line=17, id="kp:trace:42", path="outcome"))
     a.jsonl:17: trace kp:trace:42: outcome: 1.7 is not between 0 and 1
@@ -59,14 +59,14 @@ class InputError(ScalepanError):
         """Further problems of the same thing, each as one line."""
 
     def at(self, *, file: str | None = None, line: int | None = None) -> "InputError":
-        """The same error, now knowing the place that only the reader knows."""
+        """The same error, with the place that only the reader knows."""
         self.file = file if file is not None else self.file
         self.line = line if line is not None else self.line
         return self
 
     @property
     def lines(self) -> list[str]:
-        """Every problem, one a line; the first with its place."""
+        """Every problem, one per line; the first with its place."""
         place = self.file or ""
         if self.line is not None:
             place = f"{place}:{self.line}" if place else f"line {self.line}"
@@ -88,7 +88,7 @@ class NotMeasuredError(ScalepanError, ValueError):
 
 
 class PolicyWarning(UserWarning):
-    """Something of a policy is not used, because the user did not name where it stands."""
+    """Part of a policy is not used, because the user did not name the file it is in."""
 
 
 class MissingExtraError(ScalepanError):
@@ -107,13 +107,13 @@ class StoreError(ScalepanError):
 
 
 class NotFoundError(StoreError):
-    """What was named is not there, or not for this caller."""
+    """What was named does not exist, or not for this caller."""
 
     code = "NOT_FOUND"
 
 
 class ConflictError(StoreError):
-    """It does not go with what is there."""
+    """It conflicts with what is stored."""
 
     code = "CONFLICT"
 
@@ -131,7 +131,7 @@ class TookTooLongError(StoreError):
 
 
 class UnansweredError(TookTooLongError):
-    """A call that was sent and not answered in time: nobody knows yet whether it was, or will be, applied.
+    """A call that was sent and not answered in time: it is not known whether it was, or will be, applied.
 
     `retry()` sends the same call again, under the same request id, so that it is applied once however often it is
     sent. So does the same call with `request_id` in another process.
@@ -144,7 +144,7 @@ class UnansweredError(TookTooLongError):
 
 
 def printable(text: str) -> str:
-    """Text that does nothing to a terminal: line breaks, escapes and lone surrogates are written out.
+    """Text that is safe for a terminal: line breaks, escapes and lone surrogates are escaped.
 
     >>> printable("red \\x1b[31m")
     'red \\\\x1b[31m'
@@ -153,7 +153,7 @@ def printable(text: str) -> str:
 
 
 def own_words(value: object, show: Callable[[object], str] = repr) -> str:
-    """What a value says of itself; the name of its type where that breaks, so that no caller breaks with it."""
+    """The text of a value; the name of its type if that raises, so that callers do not fail."""
     try:
         return show(value)
     except Exception:
@@ -171,7 +171,7 @@ def named(error: BaseException) -> str:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """A value as an error shows it: whole if short, never a screenful, never a line break.
+    """A value as an error shows it: complete if short, never a screenful, never a line break.
 
     >>> shorten("a" * 100, limit=10)
     'aaaaaaaaa…'
@@ -182,7 +182,7 @@ def shorten(value: object, limit: int = 60) -> str:
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number of things, as people say it.
+    """A number of things in words.
 
     >>> counted(1, "tool"), counted(1200, "tool"), counted(2, "query", "queries")
     ('1 tool', '1,200 tools', '2 queries')
@@ -191,7 +191,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def quoted(value: object) -> str:
-    """A value in an error message: text in quotes, numbers bare, long ones cut.
+    """A value in an error message: text in quotes, numbers bare, long ones shortened.
 
     >>> quoted("toolcall"), quoted(1.7), quoted(None), quoted(True)
     ("'toolcall'", '1.7', 'null', 'true')
@@ -212,7 +212,7 @@ def quoted(value: object) -> str:
 
 
 def did_you_mean(word: str, legal: Sequence[str]) -> str:
-    """`; did you mean 'alpha'?`, or what is legal where nothing is near.
+    """`; did you mean 'alpha'?`, or what is legal if nothing is close.
 
     >>> did_you_mean("aplha", ["alpha", "k_txt"])
     "; did you mean 'alpha'?"

@@ -1,4 +1,4 @@
-"""What must be over before the interpreter ends: native code in threads that nobody waits for.
+"""What must end before the interpreter does: native code in threads that nobody waits for.
 
 A daemon thread that is inside a C++ library at exit is not stopped there. It loses the library's globals while it runs,
 and when it comes back for the interpreter it is killed in the middle of C++ frames, which aborts the whole process.
@@ -14,22 +14,22 @@ from time import monotonic
 from scalepan.errors import ScalepanError
 
 WAIT_SECONDS = 5.0
-"""How long an exit waits at most for what is under way, and cannot be stopped."""
+"""How long an exit waits at most for running calls that cannot be stopped."""
 
 
 class EndingError(ScalepanError):
-    """The process is ending: nothing new is begun outside of its main thread."""
+    """The process is ending: nothing new starts outside its main thread."""
 
 
 class _Native:
-    """Every call under way that must be over before the interpreter ends, and how to stop it if it can be stopped."""
+    """Every running call that must end before the interpreter does, and how to stop it, if that is possible."""
 
     def __init__(self) -> None:
         self.last: list[Callable[[], object]] = []
         self.begin()
 
     def begin(self) -> None:
-        # In a forked child too: the parent's threads do not cross a fork, and its lock may be held for ever.
+        # In a forked child too: the parent's threads do not survive a fork, and its lock may be held forever.
         self.changed = threading.Condition()
         self.calls: dict[object, Callable[[], object] | None] = {}
         self.ending = False
@@ -37,7 +37,7 @@ class _Native:
     def enter(self, stop: Callable[[], object] | None) -> object:
         call = object()
         with self.changed:
-            # The main thread ends itself, so it can be trusted to be done; nobody else may begin now.
+            # The main thread is the one that ends; no other thread may start a call now.
             if self.ending and threading.current_thread() is not threading.main_thread():
                 raise EndingError("the process is ending")
             self.calls[call] = stop
@@ -50,7 +50,7 @@ class _Native:
                 self.changed.notify_all()
 
     def end(self) -> None:
-        """Refuse new calls, stop those that can be stopped, wait for the others, and then do what comes last."""
+        """Refuse new calls, stop those that can be stopped, wait for the others, and then run the last callbacks."""
         deadline = monotonic() + WAIT_SECONDS
         with self.changed:
             self.ending = True
@@ -82,5 +82,5 @@ def before_exit(stop: Callable[[], object] | None = None) -> Iterator[None]:
 
 
 def last_of_all(work: Callable[[], object]) -> None:
-    """At exit, call this when nobody is inside such a block any more, or after those five seconds."""
+    """At exit, call this when no such block is running any more, or after those five seconds."""
     _native.last.append(work)

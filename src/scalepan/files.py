@@ -1,4 +1,4 @@
-"""Files and folders that only their owner can read, whatever the umask says; and files of others, read with care."""
+"""Files and folders that only their owner can read, whatever the umask says; and reading other users' files safely."""
 
 import errno
 import os
@@ -10,11 +10,11 @@ from typing import BinaryIO
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _OTHERS = 0o077
 ROOT = 0
-"""Who makes the links of the system, such as /dev/stdout."""
+"""The owner of system links, such as /dev/stdout."""
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder and those missing above it, each open to its owner alone. One that exists stays as it is."""
+    """Make a folder and its missing parents, each readable by its owner only. Existing ones stay unchanged."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         try:
@@ -23,16 +23,16 @@ def make_folder(path: Path) -> None:
             if not folder.is_dir():
                 raise
         else:
-            folder.chmod(FOLDER_MODE)  # the umask may have taken the owner's own rights
+            folder.chmod(FOLDER_MODE)  # the umask may have removed the owner's own permissions
     if not path.is_dir():
         raise NotADirectoryError(20, "Not a directory", str(path))
 
 
 def open_private(path: str | os.PathLike[str], flags: int) -> int:
-    """`os.open` for a file of ours: made or found, afterwards only its owner can read it.
+    """`os.open` for a file of ours: created or found, afterwards only its owner can read it.
 
-    PermissionError for a file of another user's, and for a link that is theirs: in a shared folder they may have put
-    it there, to read what is written or to have something else overwritten. It is emptied only after that.
+    PermissionError for another user's file or link: in a shared folder they may have put it there, to read what is
+    written or to have something else overwritten. The file is truncated only after that check.
     """
     _refuse_link_of_others(path)
     handle = os.open(path, flags & ~os.O_TRUNC | os.O_CLOEXEC, FILE_MODE)
@@ -60,7 +60,7 @@ def _refuse_link_of_others(path: str | os.PathLike[str]) -> None:
 
 
 def write_private(path: Path) -> BinaryIO:
-    """A file to write from the start. What is not a plain file, such as /dev/stdout, keeps its rights."""
+    """A file to write from the start. Anything but a regular file, such as /dev/stdout, keeps its permissions."""
     return open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
 
 
@@ -71,9 +71,9 @@ def write_text_private(path: Path, text: str) -> None:
 
 
 def make_file(path: Path) -> None:
-    """An empty file, unless there is one; afterwards only its owner can read it.
+    """Create an empty file, unless there is one; afterwards only its owner can read it.
 
-    No handle of it is ever closed here: that would let go of every lock that this process has on the file.
+    No handle of it is ever closed here: that would release every lock that this process has on the file.
     """
     if not path.exists():
         handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -90,7 +90,7 @@ def make_file(path: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take everybody else's rights from a file of ours, without opening it."""
+    """Remove everybody else's permissions from a file of ours, without opening it."""
     try:
         _close_to_others(path, path.lstat())
     except FileNotFoundError:
@@ -100,7 +100,7 @@ def close_to_others(path: Path) -> None:
 def open_source(path: str | os.PathLike[str], *, again: bool = False) -> BinaryIO:
     """A file of the user's to read. A device that never ends, such as /dev/zero, is an OSError.
 
-    So is a pipe that is to be read `again`: the second time there is nothing in it, or nobody at its other end.
+    So is a pipe that must be read `again`: the second time it is empty, or its writer is gone.
     """
     kind = os.stat(path).st_mode
     if again and stat.S_ISFIFO(kind):
@@ -122,7 +122,7 @@ def is_ours(found: os.stat_result) -> bool:
 
 
 def user_name(uid: int) -> str:
-    """How a person knows a user: `'alice'`, or `number 1001` where the system has no name for it."""
+    """A user's name: `'alice'`, or `number 1001` if the system has no name for it."""
     import pwd
 
     try:

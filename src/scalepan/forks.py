@@ -1,4 +1,4 @@
-"""What must be made anew in a forked child: locks, connections, threads."""
+"""What must be recreated in a forked child: locks, connections, threads."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The redactor in force: by the policy of whoever writes, made stricter by what the store says for its tenant.
+"""The redactor in force: by the caller's policy, made stricter by the store's policy for its tenant.
 
 Decisions, receipts and the notes of tokens all go through it on their way into the store. It runs in the process that
 owns the file, so that no caller can forget it.
@@ -22,12 +22,12 @@ KEPT_REDACTORS = 64
 
 
 def as_sent(policy: Policy | None = None) -> bytes:
-    """What goes with a write: how its caller's policy redacts. Without a policy, the one in force here."""
+    """What a write carries: how its caller's policy redacts. Without a policy, the one in force here."""
     return msgspec.msgpack.encode((policy or load_policy()).redact)
 
 
 def redactor_for(here: "Here", sent: bytes, tenant: str | None, project: str | None = None) -> Redactor:
-    """The redactor for a write. One that brought no policy is redacted by the policy in force where the owner runs."""
+    """The redactor for a write. Without a policy of the caller, the policy in force at the owner is used."""
     known: dict[Any, Redactor] = here.state.setdefault("redactors", {})
     key = (sent, tenant, project, here.state.get("policy_changes", 0))
     found = known.get(key)

@@ -1,4 +1,4 @@
-"""How ids and labels may be spelled, and what is removed from text before a person or a terminal sees it.
+"""How ids and labels may be spelled, and what is removed from text before it is displayed.
 
 An id or a label is a key: it decides whose data is found, it is printed, and it is stored unredacted where text is not.
 So it has a length and a grammar that leaves no room for a terminal escape, a hidden character or a page of text.
@@ -13,10 +13,10 @@ import msgspec
 from scalepan.errors import InputError, quoted
 
 LONGEST: Final = 200
-"""Characters of an id or a label."""
+"""The longest id or label, in characters."""
 
 # Classes of a regular expression, spelled so that Python and JSON Schema (ECMAScript with its flag u) read them alike.
-# Never visible: controls, blanks, soft hyphen, fillers, direction, joiners, selectors, surrogates, private use, tags.
+# Invisible: controls, blanks, soft hyphen, fillers, direction, joiners, selectors, surrogates, private use, tags.
 _UNSEEN = (
     r"\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     r"\u205f-\u206f\u2800\u3000\u3164\ud800-\udfff\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
@@ -38,15 +38,15 @@ _TRACE_ID: Final = _spelled(
 )
 _LABEL: Final = _spelled(
     f"^[^{_NOT_IN_LABELS} ](?:[^{_NOT_IN_LABELS}]*[^{_NOT_IN_LABELS} ])?{_END}",
-    f"letters, digits, blanks inside and . _ : / @ + # = & ' ( ) , -, at most {LONGEST}",
+    f"letters, digits, spaces inside and . _ : / @ + # = & ' ( ) , -, at most {LONGEST}",
 )
 
 Id = Annotated[str, _ID]
-"""Of a claim, a vote, a context, a decision: no blank in it."""
+"""The id of a claim, a vote, a context, a decision: no spaces."""
 TraceId = Annotated[str, _TRACE_ID]
-"""Of a trace or a request, as it travels in headers."""
+"""The id of a trace or a request, as sent in headers."""
 Label = Annotated[str, _LABEL]
-"""A tenant, a project, a session, an actor: blanks inside only."""
+"""A tenant, a project, a session, an actor: spaces only inside."""
 
 
 def check_id(text: str, path: str = "id") -> str:
@@ -97,14 +97,14 @@ _SEQUENCES = re.compile(
     r"|\x1b[ -/]*[0-~]"
 )
 _LINE_ENDS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
-# Embeddings, overrides and isolates of direction, and what no encoding can write. Marks of direction stay: Arabic and
-# Hebrew need them, and they turn around no more than a space.
+# Embeddings, overrides and isolates of direction, and what no encoding can write. Direction marks stay: Arabic and
+# Hebrew need them, and they reorder no more than a space.
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ANY = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def without_controls(text: str) -> str:
-    """Text that acts on no terminal and shows in the order in which it is read; line breaks and tabs stay.
+    """Text that is safe for a terminal and displays in reading order; line breaks and tabs stay.
 
     >>> without_controls("a \\x1b[31mred\\x1b[0m word\\x07, \\u202etxt\\u2028next")
     'a red word, txt\\nnext'

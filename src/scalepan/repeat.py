@@ -1,4 +1,4 @@
-"""Request ids: a call that is sent again carries the id of the first time, and is applied once."""
+"""Request ids: a call that is retried carries the id of the first attempt, and is applied once."""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class CallId(NamedTuple):
 class _Request:
     """Numbers the calls of one request: `3f2a…`, `3f2a…#2`, `3f2a…#3`.
 
-    The first has the bare id, so that a single call, which has an id of its own, can be repeated as a request.
+    The first has the bare id, so that a single call can be repeated as a request.
     """
 
     def __init__(self, base: str, *, repeated: bool) -> None:
@@ -40,33 +40,33 @@ _current: ContextVar[_Request | None] = ContextVar("scalepan_request", default=N
 
 
 def next_call() -> CallId:
-    """The id of the next call: numbered within a request, else one of its own."""
+    """The id of the next call: numbered within a request, else a new one."""
     request = _current.get()
     return request.next() if request is not None else own_id()
 
 
 def own_id() -> CallId:
-    """The id of a call that belongs to no request."""
+    """The id of a call outside any request."""
     return CallId(uuid4().hex, repeated=False)
 
 
 def checked_id(text: str) -> str:
-    """A request id as it may be given."""
+    """A request id, checked."""
     if not ID.fullmatch(text):
-        raise InputError(f"{quoted(text)} is no request id: 1 to 200 letters, digits or any of . _ : / -")
+        raise InputError(f"{quoted(text)} is not a request id: 1 to 200 letters, digits or any of . _ : / -")
     return text
 
 
 @contextmanager
 def new_request() -> Iterator[None]:
-    """What is done in here can be repeated as a whole, by `same_request` with the id that an UnansweredError names."""
+    """The calls in this block can be repeated together, by `same_request` with the id that an UnansweredError names."""
     with _numbered(_Request(uuid4().hex, repeated=False)):
         yield
 
 
 @contextmanager
 def same_request(id_: str) -> Iterator[None]:
-    """What is done in here was perhaps done before under this id, or one that an UnansweredError named.
+    """The calls in this block may have been made before under this id, or one that an UnansweredError named.
 
     The calls that may write are numbered, so the same steps must come in the same order; those that were applied are
     answered as they were then, for a day, and the others are applied now. A new request needs a new id.

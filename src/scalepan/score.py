@@ -1,4 +1,4 @@
-"""Score: one number that explains itself. Everything that Scalepan prints, stores or serves is one (DESIGN, part 1).
+"""Score: one number that explains itself. All that Scalepan prints, stores or serves is one (docs/contract/score.md).
 
 The law: part weights add up to 1, `base` is the sum of weight x value over the parts, the first rule starts at `base`,
 each rule starts where the last one ended, and `value` is where the last one ended.
@@ -15,13 +15,13 @@ from scalepan.errors import NotMeasuredError, printable, shorten
 Status = Literal["ok", "not_applicable", "failed"]
 Source = Literal["measured", "inherited", "default", "failed"]
 MOST_SHOWN = 3
-"""How many parts, and how many rules, stand in the one line of a score."""
+"""How many parts, and how many rules, the one-line form shows."""
 LEAST_SHOWN = 0.0005
-"""A change that three places do not show is left out of it."""
+"""A change too small for three decimal places is left out of it."""
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
-    """One thing that was weighed."""
+    """One part of the base."""
 
     name: str
     value: float
@@ -32,12 +32,12 @@ class Part(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def adds(self) -> float:
-        """What this part brings to the base."""
+        """What this part adds to the base."""
         return self.value * self.weight
 
 
 class Rule(msgspec.Struct, frozen=True, gc=False):
-    """One thing that changed the number after the parts were added up."""
+    """One change of the number after the parts were added up."""
 
     name: str
     before: float
@@ -49,8 +49,8 @@ class Score(msgspec.Struct, frozen=True):
     """A number between 0 and 1 with its reasons, or no number and the reason why.
 
     It behaves as its number: compare it, sort it, format it, calculate with it. Two scores are equal if everything in
-    them is; a score and a number, if the value is. What was not measured equals no number, and everything else that
-    needs one is a NotMeasuredError. A score is always true, as an object is, whatever its value.
+    them is; a score and a number, if the value is. A score without a value equals no number, and any other use as
+    a number is a NotMeasuredError. A score is always true, like any object, whatever its value.
 
     >>> half = Score("confidence", 0.5, parts=(Part("search_quality", 0.5, 1.0),), base=0.5)
     >>> half >= 0.4, f"{half:.2f}", max(half, 0.25) * 2
@@ -71,7 +71,7 @@ class Score(msgspec.Struct, frozen=True):
     details: Any = None
     """Typed evidence of this kind of score: what did not match, which trace is nearest."""
     policy: str = ""
-    """Version of the policy section that it was made under."""
+    """Version of the policy section that it was computed under."""
 
     def __post_init__(self) -> None:
         if self.value is None:
@@ -80,7 +80,7 @@ class Score(msgspec.Struct, frozen=True):
                     f"score {self.name}: without a value it needs a status, a reason, and no base or rules"
                 )
         elif self.status != "ok":
-            raise ValueError(f"score {self.name}: status {self.status} goes without a value")
+            raise ValueError(f"score {self.name}: status {self.status} must not have a value")
         elif not 0.0 <= self.value <= 1.0:
             raise ValueError(f"score {self.name}: {self.value} is not between 0 and 1")
 
@@ -95,7 +95,7 @@ class Score(msgspec.Struct, frozen=True):
         return self.value is not None and self.value == other
 
     def __hash__(self) -> int:
-        # What equals a number must have its hash, and equal scores have equal values.
+        # A score that equals a number must have the same hash, and equal scores have equal values.
         return hash(self.value) if self.value is not None else hash((self.name, self.status, self.reason))
 
     def __lt__(self, other: "float | Score") -> bool:
@@ -161,7 +161,7 @@ class Score(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """The waterfall, for notebooks."""
-        # By name: pictures are made of scores, not scores of pictures, and nothing is loaded until somebody looks.
+        # Imported by name, so that this module does not depend on draw, and nothing is loaded before it is needed.
         html: str = import_module("scalepan.draw.notebook").score_html(self)
         return html
 
@@ -178,19 +178,19 @@ class Score(msgspec.Struct, frozen=True):
         return data
 
     def explain(self) -> str:
-        """The one-screen table: what was weighed, what changed it, what it came to."""
+        """The one-screen table: the parts, the rules that changed the number, and the value."""
         if self.value is None:
             return f"{self.name}  not measured ({self.status}): {self.reason}"
         rows = [(p.name, f"{p.value:.3f}", f"x {p.weight:.2f}", f"{p.adds:+.3f}", _said(p)) for p in self.parts]
         if self.rules and self.base is not None:
-            rows.append(("base", "", "", f"{self.base:.3f}", "what the parts come to"))
+            rows.append(("base", "", "", f"{self.base:.3f}", "sum of the parts"))
         rows += [(rule.name, "", "", f"{rule.after - rule.before:+.3f}", rule.note) for rule in self.rules]
         rows.append((self.name, "", "", f"{self.value:.3f}", f"policy {self.policy}" if self.policy else ""))
         return _columns(rows)
 
 
 def not_measured(name: str, reason: str, *, status: Status = "not_applicable", policy: str = "") -> Score:
-    """A score that has no number: nothing to judge, or the judging failed."""
+    """A score without a value: not applicable, or failed."""
     return Score(name, None, status=status, reason=reason, policy=policy)
 
 
@@ -199,7 +199,7 @@ def _number(other: "float | Score") -> float:
 
 
 def _most(changes: Iterable[tuple[str, float, Source]]) -> str:
-    """The largest of some changes by name, in their order; where one is no measurement, that is said too."""
+    """The largest changes by name, in order; the source is shown unless it is `measured`."""
     some = [change for change in changes if abs(change[1]) >= LEAST_SHOWN]
     least = sorted((abs(by) for _, by, _ in some), reverse=True)[:MOST_SHOWN][-1:]
     kept = [change for change in some if abs(change[1]) >= least[0]][:MOST_SHOWN]
@@ -210,7 +210,7 @@ def _most(changes: Iterable[tuple[str, float, Source]]) -> str:
 
 
 def _said(part: Part) -> str:
-    """Where a part's value comes from and why, in a few words; `measured` goes without saying."""
+    """A part's source and note in a few words; `measured` is not mentioned."""
     source = "" if part.source == "measured" else part.source
     return ": ".join(word for word in (source, part.note) if word)
 

@@ -1,4 +1,4 @@
-"""A YAML file as plain data, strict about what plain YAML lets pass: a key that stands twice, a key that is no text."""
+"""A YAML file as plain data, strict where plain YAML is not: duplicate keys, and keys that are not text."""
 
 import re
 from functools import cached_property
@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 try:
-    # libyaml parses ten times as fast; a build of PyYAML without it is slower and otherwise the same.
+    # libyaml parses ten times as fast; a PyYAML build without it is slower and otherwise the same.
     from yaml import CSafeLoader as _SafeLoader
 except ImportError:
     from yaml import SafeLoader as _SafeLoader  # type: ignore[assignment]
@@ -19,13 +19,13 @@ from scalepan.files import open_source
 
 
 def read_text(path: Path, *, again: bool = False) -> str:
-    """The text of a file, without a byte order mark; `again`, if it was read before, which a pipe cannot be."""
+    """The text of a file, without a byte order mark; `again`: a second read, which a pipe does not allow."""
     with TextIOWrapper(open_source(path, again=again), encoding="utf-8-sig") as file:
         return file.read()
 
 
 def read_yaml(path: Path) -> Any:
-    """The content of a file; InputError names the file and, where YAML knows it, the line."""
+    """The content of a file; InputError names the file and, if YAML knows it, the line."""
     try:
         return parse_yaml(read_text(path))
     except OSError as error:
@@ -42,7 +42,7 @@ def read_yaml(path: Path) -> Any:
 
 DEEPEST = 100
 MOST_VALUES = 1_000_000
-"""Of a file with aliases, each written out: a few lines of them can stand for more than any memory holds."""
+"""The most values of a file with its aliases expanded: a few lines of them can expand beyond any memory."""
 
 
 def parse_yaml(text: str) -> Any:
@@ -68,7 +68,7 @@ _DEEP_BLOCK = re.compile(rf"^[ ?\-]{{{DEEPEST}}}", re.MULTILINE)
 def _looks_deep(text: str) -> bool:
     """Whether it could be nested too deeply: brackets in brackets, or a line that begins far to the right."""
     depth = 0
-    for bracket in _BRACKETS.findall(text):  # those in quotes too: what only looks deep is looked at again
+    for bracket in _BRACKETS.findall(text):  # quoted ones too: a false alarm only costs a second look
         depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
         if depth > DEEPEST:
             return True
@@ -76,7 +76,7 @@ def _looks_deep(text: str) -> bool:
 
 
 def _check_depth(text: str) -> None:
-    """Libyaml builds nested nodes by calling itself, and a hundred thousand of them end the process."""
+    """Libyaml builds nested nodes recursively, and a hundred thousand of them crash the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -85,8 +85,8 @@ def _check_depth(text: str) -> None:
 
 
 def _check_aliases(root: yaml.Node) -> None:
-    """Refuse an anchor that contains itself, and aliases that, written out, are too deep or too many."""
-    measured: dict[int, tuple[int, int]] = {}  # of a node: how many values, and how deep
+    """Refuse an anchor that contains itself, and aliases that expand too deeply or to too many values."""
+    measured: dict[int, tuple[int, int]] = {}  # by node: number of values, depth
     above: set[int] = set()
     waiting = [(root, False)]
     while waiting:
@@ -128,13 +128,13 @@ class _StrictLoader(_SafeLoader):
             if not isinstance(key, str):
                 raise yaml.MarkedYAMLError(problem=f"the key {key!r} is not text", problem_mark=key_node.start_mark)
             if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"'{key}' stands twice", problem_mark=key_node.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"'{key}' occurs twice", problem_mark=key_node.start_mark)
             seen.add(key)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
 
 
-# What a bare word means: as YAML 1.2 and JSON have it. YAML 1.1 takes `no` for false, 12:30 for 750, 2024-01-02 for a
+# What a bare word means: as in YAML 1.2 and JSON. YAML 1.1 takes `no` for false, 12:30 for 750, 2024-01-02 for a
 # date and 1e-3 for text, and golden cases would be judged by that.
 _BARE = {
     "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF"),
@@ -152,7 +152,7 @@ for _name, (_pattern, _first) in _BARE.items():
 
 
 class Lines:
-    """On which line of a file something stands, for error messages. The file is parsed once more, when first asked."""
+    """The line of a value in a file, for error messages. The file is parsed a second time, on first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -161,11 +161,11 @@ class Lines:
     def _root(self) -> Any:
         try:
             return yaml.compose(read_text(self._path, again=True), Loader=_SafeLoader)
-        except OSError:  # it came through a pipe: no line is known
+        except OSError:  # it was a pipe: the line is not known
             return None
 
     def of(self, item: int, keys: str) -> int | None:
-        """The line of a path such as `expected.operations[0].pageId` in an item of the file's list, as far as it is."""
+        """The line of a path like `expected.operations[0].pageId` in an item of the file's list, if it exists."""
         node, line = self._root, None
         for key in [item, *_split(keys)]:
             if isinstance(node, yaml.SequenceNode) and isinstance(key, int) and key < len(node.value):

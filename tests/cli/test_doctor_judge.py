@@ -35,7 +35,7 @@ def test_what_works(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.out.startswith("✓ judge: stand-in at http://127.0.0.1:")
     assert done.out.endswith(": 1 for a right answer; structured answers, 107 tokens, key from SCALEPAN_JUDGE_KEY\n")
     plain = tried(run, monkeypatch, refuses("response_format", GOOD))
-    assert "; answers read from text, " in plain.out
+    assert "; answers parsed from text, " in plain.out
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_where_none_is_set(run: Run) -> None:
     done = run("doctor", "--judge")
     assert done.code == 1
     assert done.out == (
-        "– judge: no judge is set; set judge.base_url and judge.model in a file that you name with --policy or in your "
-        "own configuration, or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL\n"
+        "– judge: no judge is set; set judge.base_url and judge.model in a file named with --policy or in your "
+        "configuration folder, or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL\n"
     )
 
 

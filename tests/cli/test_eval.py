@@ -128,7 +128,7 @@ def test_a_run_is_kept_and_goes_on_where_it_was_stopped(run: Run, files: Path) -
     whole = (files / "run.jsonl").read_bytes()
     assert [json.loads(line)["id"] for line in whole.splitlines()] == ["shop-rename-001", "shop-nothing-001"]
     again = run(*args)
-    assert (again.code, "run.jsonl: has results already" in again.err) == (2, True)
+    assert (again.code, "run.jsonl: already has results" in again.err) == (2, True)
     first_line = whole.splitlines(keepends=True)[0]
     (files / "run.jsonl").write_bytes(first_line + b'{"id": "shop-noth')  # killed while writing
     assert run(*args, "--resume").code == 0

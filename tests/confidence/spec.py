@@ -14,7 +14,7 @@ NOTHING, FAILED, UNSOURCED = "no_search_results", "tool_failures(rate=0.50)", "n
 
 
 def score(**factors: Any) -> ConfidenceScore:
-    """Under the spec's constants. The law holds for every score that this file makes."""
+    """Under the built-in constants. The law holds for every score that this file makes."""
     found = ConfidenceCalculator().calculate(ConfidenceFactors(**factors))
     assert_law(found)
     return found
@@ -49,7 +49,7 @@ def some_factors(draw: st.DrawFn) -> ConfidenceFactors:
 
 
 def value_of(f: ConfidenceFactors) -> float:
-    """NOTES.md, "Confidence", in plain Python, in its order."""
+    """Contract confidence.3 to confidence.9 in plain Python, in its order."""
     if f.search_result_count == 0 and f.search_max_score == 0:
         quality = 0.0
     elif f.search_max_score >= 0.6:

@@ -1,4 +1,4 @@
-"""What the gate asks for beyond the score: evidence, rules over the call, names that always ask (DESIGN, part 4)."""
+"""What the gate needs beyond the score: evidence, rules, names (contract confidence.24, confidence.25)."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every constructor without a policy uses the policy in force, as the commands do (DESIGN, part 4)."""
+"""Every constructor without a policy uses the policy in force, as the commands do (contract confidence.23)."""
 
 from pathlib import Path
 from typing import Any
@@ -84,7 +84,7 @@ class Broken:
     ],
 )
 def test_source_agreement_survives_an_encoder_that_fails(gives: Any, why: str) -> None:
-    """Spec confidence.md, section 4: a number or none; an exception of the encoder's went through to the agent."""
+    """Contract confidence.19: a number or none; an exception of the encoder's went through to the agent."""
     encoder: Any = Broken(gives)
     score = SourceAgreementCalculator(embedder=encoder).calculate(["one", "two"])
     assert (score.value, score.status) == (None, "failed")
@@ -101,7 +101,7 @@ def test_source_agreement_survives_an_encoder_that_is_named_and_missing(monkeypa
 
 @pytest.mark.parametrize("search_step", [True, False])
 def test_a_variance_that_was_not_given_shows_as_a_default(search_step: bool) -> None:
-    """Spec confidence.md, section 1; NOTES, "Confidence": the variance is 1.0 by default, and costs 0.15."""
+    """Contract confidence.1 and confidence.3: the variance is 1.0 by default, and costs 0.15."""
     known: dict[str, Any] = {"search_result_count": 3, "search_max_score": 0.5, "is_search_step": search_step}
     part = ConfidenceCalculator().calculate(ConfidenceFactors(**known)).part("search_quality")
     assert part.source == "default"
@@ -122,6 +122,6 @@ def test_a_variance_that_was_not_given_shows_as_a_default(search_step: bool) -> 
     ],
 )
 def test_no_tool_was_called_is_a_default(factors: dict[str, Any], source: str, note: str) -> None:
-    """NOTES, "Confidence": tool_success is 1.0 where nothing ran."""
+    """Contract confidence.11: tool_success is 1.0 where nothing ran."""
     part = ConfidenceCalculator().calculate(ConfidenceFactors(**factors)).part("tool_success")
     assert (part.source, part.note) == (source, note)

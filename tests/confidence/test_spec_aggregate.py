@@ -1,4 +1,4 @@
-"""Many steps to one number, worked by hand from spec confidence.md, section 6, NOTES.md and DESIGN, part 4."""
+"""Many steps to one number, worked by hand from contract confidence.21 and confidence.22."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""From a score to what happens, worked by hand from spec confidence.md, section 2, and NOTES.md, "Thresholds"."""
+"""From a score to what happens, worked by hand from contract confidence.13 to confidence.15."""
 
 from pathlib import Path
 from typing import Any
@@ -124,19 +124,19 @@ def test_equal_thresholds_leave_a_level_out() -> None:
 )
 def test_thresholds_out_of_order_are_refused(thresholds: dict[str, float]) -> None:
     with pytest.raises(
-        PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not rise"
+        PolicyError, match=r"confidence\.thresholds: silent .*, notify .*, confirm .*: they must not increase"
     ):
         load_policy(env={}, overrides={"confidence": {"thresholds": thresholds}})
-    with pytest.raises(ValueError, match="they must not rise"):
+    with pytest.raises(ValueError, match="they must not increase"):
         Thresholds(**thresholds)
 
 
 def test_thresholds_from_a_file_and_from_the_environment_are_checked_too(tmp_path: Path) -> None:
     file = tmp_path / "scalepan.yaml"
     file.write_text("confidence: {thresholds: {silent: 0.6}}\n")
-    with pytest.raises(PolicyError, match="they must not rise"):
+    with pytest.raises(PolicyError, match="they must not increase"):
         load_policy(file, env={})
-    with pytest.raises(PolicyError, match="they must not rise"):
+    with pytest.raises(PolicyError, match="they must not increase"):
         load_policy(env={"SCALEPAN_CONFIDENCE__THRESHOLDS__SILENT": "0.6"})
 
 

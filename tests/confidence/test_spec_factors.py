@@ -1,4 +1,4 @@
-"""Factors: their defaults and ranges (NOTES.md), what is refused, and how they come from a real run."""
+"""Factors: their defaults and ranges (contract confidence.1), what is refused, and how they come from a real run."""
 
 import json
 from math import inf, nan

@@ -1,4 +1,4 @@
-"""The formula, worked by hand from spec confidence.md, section 1, and NOTES.md, "Confidence".
+"""The formula, worked by hand from contract confidence.3 to confidence.11.
 
 Written from the documents alone. `value_of` is the documents' own arithmetic in plain Python; beside every literal
 stands its arithmetic.
@@ -247,7 +247,7 @@ def test_whole_numbers_are_numbers_and_the_score_is_a_float() -> None:
     assert type(made.breakdown["search_quality"]) is float
 
 
-# What NOTES.md says is wrong with the formula, which is kept
+# The known faults of the formula, which stay (contract confidence.12)
 
 
 def test_known_fault_no_evidence_at_all_scores_highest() -> None:

@@ -158,7 +158,7 @@ def test_what_is_all_kept_needs_no_graph(folder: Path, tmp_path: Path) -> None:
     # If the graph had been read before, deleting it now would not matter.
     (folder / "model.onnx").rename(folder / "gone")
     assert encoder.encode(["b"]).tolist() == expected[1:].tolist()
-    with pytest.raises(Exception, match=r"neither model\.onnx nor onnx/model\.onnx is there"):
+    with pytest.raises(Exception, match=r"it has neither model\.onnx nor onnx/model\.onnx"):
         encoder.encode(["c"])
 
 

@@ -82,5 +82,5 @@ def test_an_error_names_the_file_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"tokenizer\.json is missing"):
         model_file(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(EncoderError, match=r"neither model\.onnx nor onnx/model\.onnx is there"):
+    with pytest.raises(EncoderError, match=r"it has neither model\.onnx nor onnx/model\.onnx"):
         model_file(tmp_path)

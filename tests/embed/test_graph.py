@@ -31,7 +31,7 @@ def test_positions_count_from_0(tmp_path: Path) -> None:
 
 def test_an_input_that_nobody_can_feed_is_an_error(tmp_path: Path) -> None:
     encoder = Encoder(tiny_encoder(tmp_path, inputs=("input_ids", "past_key_values")))
-    with pytest.raises(EncoderError, match="the graph wants past_key_values; known: input_ids, attention_mask"):
+    with pytest.raises(EncoderError, match="the graph needs past_key_values; known: input_ids, attention_mask"):
         encoder.load()
 
 
@@ -57,7 +57,7 @@ def test_the_output_that_counts(
 
 def test_a_model_with_a_layer_that_its_graph_lacks_is_refused(tmp_path: Path) -> None:
     files = {"modules.json": [TRANSFORMER, POOLING, DENSE]}
-    with pytest.raises(EncoderError, match="goes on with Dense after pooling, which its graph does not do"):
+    with pytest.raises(EncoderError, match="applies Dense after pooling, which its graph does not do"):
         Encoder(tiny_encoder(tmp_path / "without", files)).load()
     Encoder(tiny_encoder(tmp_path / "with", files, outputs=["sentence_embedding"])).load()
 

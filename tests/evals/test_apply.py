@@ -1,4 +1,4 @@
-"""What comes of a page when operations are applied to it (DESIGN, part 4, "Applying"), worked by hand and by a model.
+"""Applying operations to a page (contract evals.39 to evals.42), worked by hand and by a model.
 
 Ids and indexes name the page before the first operation; inserts at one place keep list order; an insert beside a block
 that the same list deletes applies; a second replace or delete of one block is `target already gone`.

@@ -1,4 +1,4 @@
-"""Data never runs (DESIGN, part 2, "Trust"): cases, presets and stores name registered scorers, and nothing else."""
+"""Data never runs (contract evals.7): cases, presets and stores name registered scorers, and nothing else."""
 
 import subprocess
 import sys
@@ -186,7 +186,7 @@ def test_the_users_own_file_is_used_if_nobody_else_can_write_it(
     monkeypatch.setattr(platformdirs, "user_config_path", lambda name: folder)
     (folder / "scorers.py").write_text(OWN.format(name="users-half"))
     (folder / "scorers.py").chmod(0o666)
-    with pytest.raises(InputError, match="somebody else owns it or may write it"):
+    with pytest.raises(InputError, match="another user owns it or may write to it"):
         Evaluator([{"type": "users-half"}])
     (folder / "scorers.py").chmod(0o600)
     assert [one.type for one in Evaluator([{"type": "users-half"}], load_policy()).bound] == ["users-half"]

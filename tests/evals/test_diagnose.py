@@ -112,7 +112,7 @@ def test_faults_of_the_golden_case_are_pointed_out() -> None:
     output = msgspec.convert({"operations": [{"pageId": "p", "operations": [replace("b0")]}]}, Output)
     found = diagnose(case, output, Evaluator("standard", POLICY).evaluate(case, output), POLICY.evals)
     assert len(found.golden_faults) == 1
-    assert "asks for the whole page" in found.golden_faults[0]
+    assert "matches only a whole page" in found.golden_faults[0]
 
 
 def test_causes_are_grouped_by_cause_and_place_most_frequent_first() -> None:

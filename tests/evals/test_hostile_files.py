@@ -34,7 +34,7 @@ PATTERNS = {
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_hostile_pattern_is_an_input_error_when_it_is_loaded(run: Run, tmp_path: Path, name: str) -> None:
-    """Spec scorers.md, 3: patterns are regular expressions; DESIGN, part 4: an invalid one is an error at load time."""
+    """Contract evals.15 and evals.17: patterns are regular expressions; an invalid one is an error at load time."""
     pattern = PATTERNS[name]
     operation = {"type": "replace", "targetBlockId": "b", "expectedContentPatterns": [pattern]}
     groups = [{"pageId": "p", "operations": [operation]}]

@@ -1,4 +1,4 @@
-"""No false comfort (DESIGN, part 4, "Evals"): the kind of case chooses; nothing measured is not passed."""
+"""No false comfort (contract evals.31, evals.32): the kind of case chooses; nothing measured is not passed."""
 
 from typing import Any
 
@@ -91,7 +91,7 @@ def test_an_output_without_a_text_is_empty_and_not_the_word_null() -> None:
 
 
 def test_the_contracts_keys_stand_in_the_diagnosis() -> None:
-    """Spec scorers.md, "debug strategy": each key with what to check and what to analyze."""
+    """Contract evals.36: each key with what to check and what to analyze."""
     policy = load_policy()
     golden = case([replace("b0", expectedContentPatterns=["new"]), delete("b1")])
     done = output([replace("b2", content="the CEO left"), delete("ghost")])
@@ -102,13 +102,13 @@ def test_the_contracts_keys_stand_in_the_diagnosis() -> None:
         "operation_accuracy_low": "unmatchedOperations",
         "target_precision_low": "incorrectTargets",
         "content_quality_low": "contentIssues",
-        "anti_hallucination_failed": "the difference of input and output",
+        "anti_hallucination_failed": "the difference between input and output",
     }
     for one in told.values():
         assert one["analyze"]
         assert all(cause["cause"] and cause["evidence"] for cause in one["causes"])
     assert any(
-        "A block that is not there was to be deleted: page 'p', block 'ghost'." in c.sentence for c in found.causes
+        "A delete names a block that does not exist: page 'p', block 'ghost'." in c.sentence for c in found.causes
     )
     for cause in found.causes:
         assert cause.sentence[0].isupper()

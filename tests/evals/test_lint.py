@@ -48,10 +48,10 @@ def test_a_sound_case_has_no_finding() -> None:
     ("operation", "kind", "words"),
     [
         ({"expectedContentPatterns": ["x*"]}, "never-fails", "matches the empty text"),
-        ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "word for word"),
-        ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "word for word"),
+        ({"expectedContentPatterns": ["^完全に一致するテキスト$"]}, "full-match-only", "matches only a whole page"),
+        ({"expectedContentPatterns": ["^cost 5 yen$"]}, "full-match-only", "matches only a whole page"),
         ({"targetBlockId": "z"}, "never-passes", "'z' is not a block of page 'p'"),
-        ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is past the 2 blocks"),
+        ({"targetBlockId": None, "targetIndex": 7}, "never-passes", "7 is out of range: the page has 2 blocks"),
         ({"targetBlockId": None}, "never-passes", "neither targetBlockId nor targetIndex"),
         ({"targetIndex": 1}, "id-and-index-disagree", "'a' is not the block at 1, which is 'b'"),
     ],
@@ -93,7 +93,7 @@ def test_a_count_that_disagrees() -> None:
 @pytest.mark.parametrize(
     ("scorer", "found"),
     [
-        ({"type": "content-quality"}, []),  # only what was generated is searched (DESIGN, part 4, "Evals")
+        ({"type": "content-quality"}, []),  # only what was generated is searched (contract evals.17)
         ({"type": "content-quality", "scope": "page"}, ["never-fails"]),
         ({"type": "operation-result"}, ["never-fails"]),
     ],
@@ -121,5 +121,5 @@ def test_what_stands_on_the_page_before_is_found_in_the_whole_page_only(
     ],
 )
 def test_a_case_in_which_nothing_is_measured_is_told(changes: dict[str, Any], found: list[str]) -> None:
-    """DESIGN, part 4, "Evals": a case in which nothing was measured has not passed; lint says so."""
+    """Contract evals.31: a case in which nothing was measured has not passed; lint says so."""
     assert kinds(case(**changes)) == found

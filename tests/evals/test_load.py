@@ -76,7 +76,7 @@ OPERATION = f"{FIRST}: expected.operations[0].operations[0]"
         ("weight: 2", "weight: -2", 18, f"{FIRST}: scorers[0].weight: -2 is not between 0 and 1,000,000"),
         ("maxAcceptableMs", "maxAcceptableS", 19, f"{FIRST}: scorers[1].maxAcceptableS: unknown key; did you mean"),
         (", maxAcceptableMs: 800", "", 19, f"{FIRST}: scorers[1].maxAcceptableMs: is missing"),
-        ("id: shop-nothing-001", "id: shop-rename-001", 20, f"{FIRST}: id: 'shop-rename-001' stands twice"),
+        ("id: shop-nothing-001", "id: shop-rename-001", 20, f"{FIRST}: id: 'shop-rename-001' occurs twice"),
         ("Count: 0", "Count: -1", 21, "case shop-nothing-001: expected.totalSuccessCount: -1 is not at least 0"),
         ("title: Shop", "title: 7", 6, f"{FIRST}: pages[0].title: 7 is not text"),
         ("- id: shop-nothing-001\n  expected", "- expected", 20, "id: is missing"),
@@ -110,7 +110,7 @@ def test_jsonl_problems_have_their_line_too(tmp_path: Path) -> None:
         load(file)
     lines = [line.removeprefix(str(file)) for line in caught.value.lines]
     assert lines[0].startswith(":3: is not JSON: ")
-    assert lines[1:] == [":4: case a: id: 'a' stands on line 1 too", ":5: a list is not an object"]
+    assert lines[1:] == [":4: case a: id: 'a' is on line 1 too", ":5: a list is not an object"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_jsonl_problems_have_their_line_too(tmp_path: Path) -> None:
         (b"", "is not a list of cases"),
         (b"[]", "has no case"),
         (b"cases: []", "is not a list of cases"),
-        (b"- {id: a, id: b}", ":1: not YAML: 'id' stands twice"),
+        (b"- {id: a, id: b}", ":1: not YAML: 'id' occurs twice"),
         (b"\xff\xfe\x00", "is not UTF-8 text"),
         (b"- [", "not YAML"),
         (b"- 7", ":1: 7 is not an object"),

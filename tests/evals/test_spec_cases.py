@@ -38,7 +38,7 @@ def test_thresholds(name: str, threshold: float) -> None:
     assert (bound.threshold, bound.weight) == (threshold, 1.0)
 
 
-# The spec's blocks of YAML, as they stand there
+# The presets of contract evals.33 to evals.35
 PATTERNS = {
     "standard": """
 scorers:

@@ -151,7 +151,7 @@ TOLD = [page("Delivery takes two days. Ask Ann at 03-1234-5678.", "You pay on 20
     ],
 )
 def test_a_fact_that_the_input_does_not_hold_breaks_no_new_content(text: str, fact: tuple[str, str]) -> None:
-    """Spec scorers.md, 5: information that is not in the input; DESIGN, part 4, "Evals", for a golden with patterns."""
+    """Contract evals.21: information that is not in the input; evals.23 for a golden with patterns."""
     score = score_of("anti-hallucination", [replace("b0", content=text)], patterns("alpha2"), TOLD)
     assert score.value == 0.0
     made = details(score)
@@ -218,7 +218,7 @@ def test_exact_content_may_state_what_it_likes() -> None:
     ],
 )
 def test_deleting_a_block_that_is_not_there_fails_in_strict(done: Json, value: float) -> None:
-    """DESIGN, part 4, "Evals": deleting a block that is not there fails in `strict`."""
+    """Contract evals.24: deleting a block that is not there fails in `strict`."""
     asked = [delete("b1")]
     score = score_of("anti-hallucination", [delete("b1"), done], asked, ABC)
     assert score.value == value

@@ -43,7 +43,7 @@ def three(actual: Output, expected: Expected, context: Context) -> float:
 
 
 class Whole:
-    """The spec's interface, with options."""
+    """The interface of contract evals.27, with options."""
 
     def __init__(self, max_length: int = 1) -> None:
         self.max_length = max_length
@@ -121,7 +121,7 @@ def test_a_score_of_ones_own_is_taken_as_it_is() -> None:
 
 
 def test_a_class_with_the_specs_own_spelling() -> None:
-    """Spec scorers.md, "custom scorers": the interface is `score` and `getDetails`."""
+    """Contract evals.27: the interface is `score` and `getDetails`."""
 
     class Spelled(Bare):
         def getDetails(self, actual: Output, expected: Expected) -> Json:

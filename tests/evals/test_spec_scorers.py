@@ -1,4 +1,4 @@
-"""The scorers, worked by hand from spec scorers.md and DESIGN, part 4, "Evals": every number, word and example.
+"""The scorers, worked by hand from docs/contract/evals.md: every number, word and example.
 
 Written from the documents alone. The arithmetic of every literal stands beside it. The other test_spec files of this
 folder are of the same make.
@@ -134,7 +134,7 @@ def test_extra_operations_are_reported_and_cost_in_strict_mode_only() -> None:
         # the most pairs: b0 could take either, 1 only the first
         ([delete("b0"), delete(1)], [delete(("b0", 1)), delete("b0")], 2),
         ([delete("b0")], [delete("b1"), delete("b2"), delete("b0")], 1),
-        # an id and an index that name the same block of the page before are the same target (DESIGN, part 4, "Evals")
+        # an id and an index that name the same block of the page before are the same target (contract evals.14)
         ([delete("b0")], [delete(0)], 1),
         ([delete(2)], [replace("b2", content="x")], 1),
         ([delete("b0")], [delete(1)], 0),
@@ -169,7 +169,7 @@ CART = [page("Cart one", "and a Cart", "the last Cart")]
 @pytest.mark.parametrize(
     ("text", "pattern", "found"),
     [
-        # the spec's good examples
+        # the good examples of contract evals.16
         ("この章のまとめです", "要約|まとめ|サマリー", True),
         ("サマリー", "要約|まとめ|サマリー", True),
         ("結論", "要約|まとめ|サマリー", False),
@@ -215,7 +215,7 @@ def test_the_final_page_counts_with_nested_blocks() -> None:
 
 
 def test_content_quality_judges_what_was_generated() -> None:
-    """Spec scorers.md, 3 (content quality): how much of the *generated* content matches; DESIGN, part 4, "Evals".
+    """Contract evals.15 and evals.17: how much of the *generated* content matches.
 
     An agent that wrote nothing useful passed because the page had the words already.
     """
@@ -230,7 +230,7 @@ def test_content_quality_judges_what_was_generated() -> None:
     # what could not be applied is not on the page
     lost = [replace("nowhere", content="Cart")]
     assert score_of("content-quality", lost, patterns("Cart"), pages).value == 0.0
-    # operation-result looks at the final page, as spec scorers.md, 4, says
+    # operation-result looks at the final page, contract evals.19
     assert score_of("operation-result", done, patterns("Cart", on="b1"), pages).value == 1.0
 
 

@@ -106,7 +106,7 @@ def test_several_at_once_keep_the_order_of_the_cases() -> None:
 
 
 def test_a_task_does_not_see_what_is_expected() -> None:
-    """DESIGN, part 4, "Evals": a task is given the case without `expected`. Copying it passed every case."""
+    """Contract evals.6: a task is given the case without `expected`. Copying it passed every case."""
     seen: list[Case] = []
     as_task(seen.append)(CASE)
     assert (seen[0].expected, seen[0].scorers, seen[0].user_message) == (Expected(), None, "say x")

@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from scalepan.judge.again import asked_for, pause
+from scalepan.judge.retry import asked_for, pause
 from scalepan.policy.judge import Judge
 
 POLICY = Judge(backoff_s=0.5, wait_max_s=60)

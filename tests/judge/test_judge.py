@@ -100,19 +100,22 @@ GARBAGE: list[tuple[Behaviour, str]] = [
     (says("A fine answer, I think."), "no number for 'score' in the answer"),
     (says("0.2 or 0.9"), "several numbers for 'score' in the answer: 0.2, 0.9"),
     (says(""), "the answer is empty"),
-    (lambda _: Reply(body=b"<html>welcome</html>"), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=b"\xff\xfe\x00"), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=b"{}"), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=b'{"choices": []}'), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=b'{"choices": [{"message": null}]}'), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=error("overloaded")), "the endpoint's answer is no chat completion: overloaded"),
-    (lambda _: Reply(body=b"[" * 100_000), "the endpoint's answer is no chat completion"),
-    (lambda _: Reply(body=b" " * 1_100_000), "the endpoint's answer is longer than 1,000,000 bytes"),
+    (lambda _: Reply(body=b"<html>welcome</html>"), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=b"\xff\xfe\x00"), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=b"{}"), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=b'{"choices": []}'), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=b'{"choices": [{"message": null}]}'), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=error("overloaded")), "the endpoint's reply is not a chat completion: overloaded"),
+    (lambda _: Reply(body=b"[" * 100_000), "the endpoint's reply is not a chat completion"),
+    (lambda _: Reply(body=b" " * 1_100_000), "the endpoint's reply is longer than 1,000,000 bytes"),
     (
         lambda _: Reply(body=completion("0.", finish="length")),
         "the answer was cut off at 1024 tokens; a larger judge.max_tokens may help",
     ),
-    (lambda _: Reply(body=completion("0.8", finish="content_filter")), "the endpoint's filter held the answer back"),
+    (
+        lambda _: Reply(body=completion("0.8", finish="content_filter")),
+        "the endpoint's content filter withheld the answer",
+    ),
     (lambda _: Reply(body=completion(None, refusal="I cannot help.")), "the model declined: I cannot help."),
     (lambda _: Reply(body=completion(None)), "the answer is empty"),
 ]
@@ -156,7 +159,7 @@ def test_structured_output_that_is_refused_is_left_out_and_that_is_remembered(
     judge, server = meet(refuses("response_format", says("0.8"), message, status))
     first, second = judge.ask(about("one")), judge.ask(about("two"))
     assert (first.value, first.calls, second.value, second.calls) == (0.8, 2, 0.8, 1)
-    assert first.notes == ("the server does not take response_format",)
+    assert first.notes == ("the server does not accept response_format",)
     assert ["response_format" in request.body for request in server.requests] == [True, False, False]
 
 
@@ -166,8 +169,8 @@ def test_other_parameters_that_a_model_does_not_take(meet: Meet) -> None:
     judge, server = meet(behaviour)
     assert judge.ask(about("one")).calls == 3
     assert judge.ask(about("two")).notes == (
-        "the server does not take max_tokens",
-        "the server does not take temperature",
+        "the server does not accept max_tokens",
+        "the server does not accept temperature",
     )
     last = server.requests[-1].body
     assert (server.calls, last["max_completion_tokens"], "temperature" in last) == (4, 1024, False)

@@ -108,7 +108,7 @@ def test_a_key_that_no_header_can_hold(meet: Meet, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("SCALEPAN_JUDGE_KEY", key)
     judge, server = meet(says("0.8"))
     judgement = judge.ask(about("x"))
-    assert judgement.reason == "the key in SCALEPAN_JUDGE_KEY has signs that a header cannot hold"
+    assert judgement.reason == "the key in SCALEPAN_JUDGE_KEY has characters that a header cannot hold"
     assert ("secretsecret" in repr(judgement), server.calls) == (False, 0)
 
 

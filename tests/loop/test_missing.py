@@ -52,8 +52,8 @@ def test_a_store_out_of_reach(
     assert s.value.value is not None
     assert s.votes == []
     assert s.notes[0].startswith("the store's policies are not applied: ")
-    assert "nothing was recalled: the store is out of reach" in s.notes
-    assert "clm_1 got no vote: the store is out of reach" in s.notes
+    assert "nothing was recalled: the store cannot be reached" in s.notes
+    assert "clm_1 got no vote: the store cannot be reached" in s.notes
 
 
 def test_a_store_that_is_busy_is_waited_for_once(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_store_that_is_busy_is_waited_for_once(tmp_path: Path) -> None:
         holder.stdin.write("\n")
     assert "does not answer" in s.notes[0]
     assert len(s.notes) == 5
-    assert all("out of reach" in note for note in s.notes[1:])  # and nobody waited to find that out
+    assert all("the store cannot be reached" in note for note in s.notes[1:])  # and nobody waited to find that out
 
 
 def test_a_store_that_goes_while_somebody_is_asked(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_a_store_that_goes_while_somebody_is_asked(memory: Memory, monkeypatch: 
         assert s.may("cancel it").allowed
         s.use(s.recalled[0])
         s.succeed()
-    assert "the decision is not kept: the disk is gone" in s.notes
-    assert f"{s.recalled[0].id} got no vote: the store is out of reach" in s.notes
+    assert "the decision was not stored: the disk is gone" in s.notes
+    assert f"{s.recalled[0].id} got no vote: the store cannot be reached" in s.notes
 
 
 def test_a_store_that_is_removed_is_noted(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_store_that_is_removed_is_noted(tmp_path: Path) -> None:
         for file in tmp_path.glob("gone.duckdb*"):
             file.unlink()
         s.succeed()
-    assert f"what was kept is lost: {path} was removed during the session" in s.notes
+    assert f"what was stored is lost: {path} was removed during the session" in s.notes
 
 
 @pytest.mark.parametrize(

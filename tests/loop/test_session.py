@@ -335,11 +335,15 @@ def twice(s: Session) -> None:
     ("make", "error", "message"),
     [
         (lambda memory: Session("  ", memory), InputError, "query: the query is empty"),
-        (lambda memory: Session(QUERY, memory, policy=WORDS_ONLY), InputError, "policy: the memory has a policy"),
+        (
+            lambda memory: Session(QUERY, memory, policy=WORDS_ONLY),
+            InputError,
+            "policy: the memory already has a policy",
+        ),
         (lambda memory: Session(QUERY, policy={"value": {"gate": 7}}), PolicyError, "value.gate: 7"),
         (lambda memory: Session(QUERY, memory).answer("x", self_confidence=1.7), InputError, "self_confidence: 1.7"),
-        (lambda memory: Session(QUERY, memory).may("x"), InputError, "session: this session has not begun"),
-        (lambda memory: twice(Session(QUERY, memory)), InputError, "session: this session has begun already"),
+        (lambda memory: Session(QUERY, memory).may("x"), InputError, "session: this session has not started"),
+        (lambda memory: twice(Session(QUERY, memory)), InputError, "session: this session has already started"),
     ],
 )
 def test_mistakes_of_the_caller_are_errors(

@@ -1,8 +1,8 @@
-"""The spec's own SQL (memory.md, sections 5 and 5.4), corrected: what the fast path is compared with, in tests.
+"""The contract (memory.2 to memory.36) in plain SQL: what the fast path is compared with, in tests.
 
 Corrected: the boundary comes before everything, order before limit, the age is that of the last change, half-lives are
-the kind's, and utility is a z-score of what may be read. The constants stand here as the spec writes them: a reference
-that read them from the policy would agree with any mistake in it.
+the kind's, and utility is a z-score of what may be read. The constants stand here as in the contract: a reference that
+read them from the policy would agree with any mistake in it.
 """
 
 from collections.abc import Callable, Sequence
@@ -50,7 +50,7 @@ class Ranked(NamedTuple):
     score_final: float
 
 
-# Section 1, step 1: what may be read, and nothing else is looked at from here on.
+# memory.2: what may be read, and nothing else is looked at from here on.
 _REACHABLE = """
 asked AS (
     SELECT make_timestamp((? * 1e6)::BIGINT) AS moment, ?::TEXT AS query, from_json_strict(?, '["VARCHAR"]') AS words,
@@ -105,7 +105,7 @@ vec AS (
     ORDER BY s_vec DESC, ts_eff DESC, place LIMIT (SELECT k_vec FROM asked)
 )"""
 
-# Step 4, as section 5 writes it and as 5.4 does.
+# memory.5: the two ways to join.
 _OUTER = """
 joined AS (
     SELECT coalesce(t.id, v.id) AS id, coalesce(t.s_text, 0) AS s_text, coalesce(v.s_vec, 0) AS s_vec
@@ -139,7 +139,7 @@ FROM parts ORDER BY score_final DESC, ts_eff DESC, id LIMIT (SELECT k_final FROM
 
 
 def reference_sql(question: Question, text: TextSide = "bm25", join: Join = "outer") -> tuple[str, list[Any]]:
-    """The whole of section 5 as one query, and the values that it binds."""
+    """All of it as one query, and the values that it binds."""
     where, values = reach_sql(question.reach)
     if question.kinds is not None:
         where += f" AND {among('kind')}"

@@ -1,4 +1,4 @@
-"""Invariants over claims (spec memory.md, section 1, step 1): only what satisfies I(B) is ever a candidate.
+"""Invariants over claims (contract memory.2, memory.63): only what satisfies I(B) is ever a candidate.
 
 Rules see `claim.kind`, `.boundary_class`, `.scope`, `.entities` and `.age_days` beside the request. They are compiled
 to a mask and to SQL; both must mean what the rule means when it is evaluated for one claim after the other.
@@ -75,7 +75,7 @@ RULES = [
 def test_a_rule_decides_for_each_claim_before_it_can_be_a_candidate(
     open_memory: Open, rule: str, expected: set[str], text: str, vectors: str
 ) -> None:
-    """Section 1, step 1: at every level, for words and for meaning."""
+    """Contract memory.2: at every level, for words and for meaning."""
     ids = filled(open_memory)
     levels = {"text": {"level": text}, "vectors": {"level": vectors}, "threshold": 0.0}
     who: dict[str, Any] = {"session": "s1", "actor": "ann", "facts": {"kinds": ["task"]}}
@@ -89,7 +89,7 @@ def test_a_rule_decides_for_each_claim_before_it_can_be_a_candidate(
 
 @pytest.mark.parametrize(("rule", "expected"), RULES)
 def test_a_rule_holds_at_every_door(open_memory: Open, rule: str, expected: set[str]) -> None:
-    """Section 1, step 1: what a rule shuts is as if it were not there, also for get, list, why, votes and export."""
+    """Contract memory.2: what a rule shuts is as if it were not there, also for get, list, why, votes and export."""
     ids = filled(open_memory)
     memory = open_memory(session="s1", actor="ann", facts={"kinds": ["task"]}, **ruled(rule))
     assert {claim.id for claim in memory.list()} == {ids[name] for name in expected}
@@ -116,7 +116,7 @@ def test_a_rule_holds_at_every_door(open_memory: Open, rule: str, expected: set[
 
 
 def test_a_rule_may_shut_a_claim_for_one_action_alone(open_memory: Open) -> None:
-    """Section 1, step 1, by its own example: no destructive change."""
+    """Contract memory.63: no destructive change."""
     ids = filled(open_memory)
     memory = open_memory(session="s1", **ruled("!(action in ['forget', 'update']) || claim.kind != 'task'"))
     assert memory.get(ids["task"]).kind == "task"
@@ -157,7 +157,7 @@ def test_a_rule_about_age_follows_the_clock(open_memory: Open, clock: Clock) -> 
 
 
 def test_statistics_and_utility_are_those_of_what_the_rules_leave(open_memory: Open) -> None:
-    """Section 4: z is over the filtered population. What a rule shuts must not shift a score either."""
+    """Contract memory.30: z is over the filtered population. What a rule shuts must not shift a score either."""
     open_memory().add_many([{"text": "plan one", "utility": 0.4}, {"text": "plan two", "utility": 0.0}])
     memory = open_memory(**ruled("claim.kind == 'fact' && claim.age_days < 9"))
     before = memory.search("plan").to_dict()["claims"]
@@ -345,7 +345,7 @@ def test_rescanning_passes_over_nothing(open_memory: Open, memory: Memory) -> No
 
 
 def test_a_change_cannot_make_what_could_not_be_added(open_memory: Open) -> None:
-    """Section 1, step 1: adding a harmless claim and then changing it must not get around a rule."""
+    """Contract memory.2: adding a harmless claim and then changing it must not get around a rule."""
     memory = open_memory(**ruled("claim.kind != 'secret_plan' && !('Payroll' in claim.entities)"))
     id_ = memory.add("plan fact", kind="fact")
     for change in ({"kind": "secret_plan"}, {"entities": [{"name": "Payroll"}]}):

@@ -1,4 +1,4 @@
-"""Active contexts end after 24 hours (spec memory.md, sections 0, 1 and 6), and decay is told (section 4)."""
+"""Active contexts end after 24 hours (contract memory.60), and decay is reported (memory.42)."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def later(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_an_expired_context_is_gone_for_every_reader(
     open_memory: Open, later: Clock, said: dict[str, Any], hours: float
 ) -> None:
-    """Section 0: an active context is short-lived; DESIGN: 24 hours by policy, then gone for every reader."""
+    """Contract memory.60: 24 hours by policy, then gone for every reader."""
     memory = open_memory(**retrieval(**said))
     claim = memory.add("plan")
     context = memory.activate("plan").active_context_id or ""
@@ -89,7 +89,7 @@ def test_a_context_of_another_moment_is_kept_from_now_on(memory: Memory, clock: 
 
 
 def test_what_votes_taught_outlives_their_context(memory: Memory, clock: Clock) -> None:
-    """Section 2: calibration learns from votes; the raw scores stand with the vote."""
+    """Contract memory.18: calibration learns from votes; the raw scores stand with the vote."""
     claim = memory.add("plan")
     answer = memory.activate("plan")
     memory.vote(claim, "helpful", context=answer.active_context_id)
@@ -114,7 +114,7 @@ def decays(memory: Memory) -> list[dict[str, Any]]:
 
 
 def test_a_critic_event_a_day_says_what_decay_did(open_memory: Open, clock: Clock) -> None:
-    """Section 4: utility halves in 30 days, quality in 120, told by `events(topic='critic')`."""
+    """Contract memory.42: utility halves in 30 days, quality in 120, reported by `events(topic='critic')`."""
     memory = open_memory(project="web", trace_id="t")
     memory.add_many(
         [

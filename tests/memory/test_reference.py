@@ -1,4 +1,4 @@
-"""The fast path and the spec's SQL, corrected, agree: same claims and order, same scores to 1e-6, on random stores."""
+"""The fast path and the contract in plain SQL agree: same claims and order, same scores to 1e-6, on random stores."""
 
 import random
 from collections.abc import Sequence
@@ -201,7 +201,7 @@ def test_the_fast_path_and_the_sql_reference_agree(
 
 @pytest.mark.parametrize("text", TEXT_SIDES)
 def test_the_limits_come_after_the_order(text: TextSide, memory: Memory, encoder: StandIn) -> None:
-    """The spec's own SQL limits first, and takes any k_vec claims that come its way."""
+    """A plain LIMIT comes first, and takes any k_vec claims that come its way."""
     memory.add_many([{"text": f"plan {'x ' * n}", "created_at": stamp(START - n * DAY)} for n in range(9)])
     few = msgspec.structs.replace(
         policy(text).retrieval, hybrid=Hybrid(k_txt=3, k_vec=4, k_final=2), dynamic=Dynamic(expand=False)

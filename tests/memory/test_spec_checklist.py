@@ -1,4 +1,4 @@
-"""Redaction before everything, vectors that come later, calibration from labels and votes (sections 2, 6 and 10)."""
+"""Redaction first, vectors that come later, calibration from labels and votes (contract memory.12, memory.18)."""
 
 import json
 from collections.abc import Sequence

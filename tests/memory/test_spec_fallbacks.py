@@ -1,4 +1,4 @@
-"""Section 9 of spec/memory.md: what is missing is said, and recall goes on."""
+"""What is missing is reported, and recall goes on (contract memory.66)."""
 
 import json
 from collections.abc import Sequence
@@ -170,7 +170,7 @@ FALLING = {"method": "isotonic", "x": [0.0, 1.0], "y": [1.0, 0.0]}
 def test_curves_that_do_not_load_or_fit_fall_back_with_a_note_and_an_event(
     open_memory: Open, said: Any, steps: list[tuple[str, str]], problem: str, door: str
 ) -> None:
-    """Section 2: where calibration cannot be loaded, min-max and cos -> [0, 1] are used. It never stops a recall."""
+    """Contract memory.19: where calibration cannot be loaded, the plain mappings are used. It never stops a recall."""
     memory = open_memory(**retrieval(calibration=said)) if door == "call" else open_memory()
     memory.add("q")
     if door == "store":  # past the check: as an older version, or a hand, may have left it there
@@ -192,7 +192,7 @@ def test_curves_that_do_not_load_or_fit_fall_back_with_a_note_and_an_event(
 
 
 def test_a_curve_that_does_not_load_is_refused_where_it_is_written(memory: Memory) -> None:
-    """Section 7: policies are kept with a history; what nobody could use does not enter it."""
+    """Contract memory.71: policies are stored with a history; what nobody could use does not enter it."""
     text = json.dumps({"retrieval": {"calibration": {"text": FALLING}}})
     with pytest.raises(PolicyError, match=r"calibration\.text: y must not fall"):
         memory.store.call("store.set_policy", SetPolicy(text, memory.who.tenant))

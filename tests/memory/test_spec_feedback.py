@@ -1,4 +1,4 @@
-"""Feedback and critic (spec/memory.md, section 4): increments, clips, decay, merge, undo; all as events."""
+"""Feedback and critic (contract memory.38 to memory.43): increments, clips, decay, merge, undo; all as events."""
 
 import json
 from typing import Any, Literal
@@ -102,7 +102,7 @@ def test_the_constants_are_the_policy_s(open_memory: Open) -> None:
 
 
 def test_a_text_that_was_merged_is_known_under_its_representative(memory: Memory) -> None:
-    """Section 4: a duplicate is merged; said again, it must not come back beside what it was merged into."""
+    """Contract memory.41: a duplicate is merged; added again, it must not come back beside what it was merged into."""
     old, new, newest = memory.add("q the old way"), memory.add("q the new way"), memory.add("q the newest way")
     memory.vote(old, "duplicate", of=new)
     memory.vote(new, "duplicate", of=newest)

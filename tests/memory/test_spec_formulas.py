@@ -1,4 +1,4 @@
-"""Every formula and constant of spec/memory.md, sections 2 and 3, with numbers worked by hand: from candidates to S."""
+"""Contract memory.14 to memory.27 with numbers worked by hand: from candidates to S."""
 
 from math import exp, log
 from typing import Any
@@ -13,7 +13,7 @@ from scalepan.memory.recall.candidates.words import Words, bm25
 from scalepan.memory.recall.weigh import calibrated, side_weights
 from scalepan.policy.retrieval import Curve, Dynamic, Hybrid, Normalize, Retrieval, Text
 
-# Section 2: normalization.
+# memory.14 to memory.17: normalization.
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_bm25_counts_within_what_may_be_read_only() -> None:
     assert (row, score) == pytest.approx((0, log(2) * 4.4 / 3.5))
 
 
-# Section 2: calibration.
+# memory.18: calibration.
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_a_curve_that_is_none_is_refused(method: str, x: list[float], y: list[fl
         Curve(method=method, x=x, y=y)  # type: ignore[arg-type]
 
 
-# Section 3: fusion.
+# memory.21 to memory.27: fusion.
 
 
 @pytest.mark.parametrize(
     ("s_vec", "s_text", "alpha", "fused"),
     [
-        (0.91, 0.55, 0.65, 0.784),  # .65 x .91 + .35 x .55 = .5915 + .1925; the spec's example says .76
+        (0.91, 0.55, 0.65, 0.784),  # .65 x .91 + .35 x .55 = .5915 + .1925; the document's example says .76
         (1.0, 0.0, 0.65, 0.65),  # one side only: the other counts 0
         (0.0, 1.0, 0.65, 0.35),
         (0.3, 0.8, 0.0, 0.8),
@@ -230,7 +230,7 @@ LONG_JAPANESE = "年間契約のお客様が次回の請求書の発行前に契
 )
 @pytest.mark.parametrize("morphology", ["auto", "off"])
 def test_dynamic_alpha(query: str, alpha: float, why: str, morphology: Any) -> None:
-    """Section 3: `len(tokens(q))` counts all words, stop words too; unspaced Japanese by morphemes or an estimate."""
+    """Contract memory.27: all words count, stop words too; unspaced Japanese by morphemes or an estimate."""
     found = rank.parameters(query, Retrieval(morphology=morphology))
     assert (found.alpha, found.why_alpha) == (alpha, why)
 

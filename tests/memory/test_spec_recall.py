@@ -1,4 +1,4 @@
-"""The flow of spec/memory.md, from query to kept context: sections 1, 6, 7 and the checklist of section 10."""
+"""Recall from query to stored context (contract memory.1 to memory.13, memory.49 to memory.54, memory.71)."""
 
 import json
 from datetime import datetime
@@ -14,7 +14,7 @@ from tests.law import assert_law
 from tests.memory.conftest import DAY, START, Clock, Open, StandIn
 from tests.memory.spec import GRAMMAR, QUERY, events, near, number, only, retrieval, stamp
 
-# Sections 1 to 4 in one number.
+# memory.14 to memory.36 in one number.
 
 
 def test_one_score_worked_by_hand(memory: Memory, encoder: StandIn) -> None:
@@ -73,7 +73,7 @@ def test_the_half_life_is_the_kind_s(memory: Memory, kind: str, rec: float) -> N
 
 @pytest.mark.parametrize("kind", ["rumor", "決定", "Meeting-Note", "x" * 64])
 def test_any_word_is_a_kind_and_fades_by_the_common_half_life(open_memory: Open, kind: str) -> None:
-    """Section 4 gives four kinds half-lives of their own; section 3 has `recency_half_life_days: 30` for the rest."""
+    """Contract memory.33: four kinds have half-lives of their own; memory.34: 30 days for the rest."""
     memory = open_memory()
     memory.add_many([{"text": "q", "kind": kind, "created_at": stamp(30)}, {"text": "q fact"}])
     one = only(memory.search(QUERY, kinds=[kind]))
@@ -101,7 +101,7 @@ def test_any_word_is_a_kind_and_fades_by_the_common_half_life(open_memory: Open,
 def test_recency_half_life_days_overrides_the_layers_below(
     open_memory: Open, layers: list[dict[str, Any]], fact: float, task: float
 ) -> None:
-    """Section 7: a policy may override `recency_half_life_days`, and that must have an effect."""
+    """Contract memory.71: a policy may override `recency_half_life_days`, and that must have an effect."""
     memory = open_memory(project="web", **retrieval(**(layers[1] if len(layers) > 1 else {})))
     if layers:  # the project's, below the call's
         text = json.dumps({"retrieval": layers[0]})
@@ -195,7 +195,7 @@ def test_every_reason_has_the_grammar(memory: Memory, encoder: StandIn) -> None:
 
 @pytest.mark.parametrize(("level", "name"), [("index", "FTS"), ("L2", "FTS"), ("L0", "ILIKE")])
 def test_a_reason_names_the_level_that_it_came_from(open_memory: Open, level: str, name: str) -> None:
-    """Section 6 (`FTS=rank:2`) and section 2: without FTS the rank is ILIKE's, and weighs otherwise."""
+    """Contract memory.52 (`FTS=rank:2`) and memory.16: without FTS the rank is ILIKE's, and weighs otherwise."""
     memory = open_memory(**retrieval(text={"level": level}))
     memory.add_many(["q one", "q two"])
     answer = memory.search(QUERY)
@@ -309,7 +309,7 @@ def test_events_carry_what_the_spec_names(open_memory: Open, encoder: StandIn) -
 
 
 def test_every_answer_and_event_has_a_trace_id(open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Section 6: `search` always carries request_id and trace_id; section 10: so does every event."""
+    """Contract memory.10: `search` always carries request_id and trace_id; memory.13: so does every event."""
     from scalepan.memory.requests import Ask
 
     memory = open_memory()
@@ -427,7 +427,7 @@ def test_alpha_by_call_policy_environment_and_query(open_memory: Open, monkeypat
     assert (short.alpha, short.why_alpha) == (0.4, "at most 2 words")
 
 
-# Section 5.3 through and through.
+# memory.44 to memory.48 together.
 
 
 def test_equal_content_in_several_scopes_is_recalled_once(open_memory: Open, encoder: StandIn) -> None:
@@ -443,7 +443,7 @@ def test_equal_content_in_several_scopes_is_recalled_once(open_memory: Open, enc
 
 
 def test_at_most_two_claims_about_one_entity_enter_a_context(open_memory: Open) -> None:
-    """Section 5.3; DESIGN: MMR and the cap shape an active context, a search only where call or policy ask."""
+    """Contract memory.48: MMR and the cap shape an active context, a search only where call or policy ask."""
     memory = open_memory()
     memory.add_many([{"text": f"q {n}", "entities": ["Billing"]} for n in range(4)] + [{"text": "q free"}])
     asks = open_memory(**retrieval(diversity={"search": True}))
@@ -466,7 +466,7 @@ def test_mmr_prefers_what_is_unlike(open_memory: Open, encoder: StandIn) -> None
 
 
 def test_search_gives_the_top_k_by_score_final(open_memory: Open, encoder: StandIn) -> None:
-    """Section 6: `search` makes no context and returns the top k by score_final; equal contents count once."""
+    """Contract memory.10 and memory.11: `search` makes no context and returns the top k; equal contents count once."""
     encoder.taught[QUERY] = [1.0, 0.0]
     encoder.taught |= {"a": [0.98, 0.199], "b": [0.97, 0.243], "c": [0.8, -0.6]}
     memory = open_memory(session="s1")

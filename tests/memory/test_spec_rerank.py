@@ -1,4 +1,4 @@
-"""Every formula and constant of spec/memory.md, sections 4 and 5.3, with numbers worked by hand: rerank, MMR, caps."""
+"""Contract memory.28 to memory.48 with numbers worked by hand: rerank, MMR, caps."""
 
 from math import exp, log
 
@@ -17,7 +17,7 @@ from tests.memory.conftest import Open
 UNIT = st.floats(0, 1)
 
 
-# Section 4: rerank.
+# memory.28 to memory.36: rerank.
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_sigmoid() -> None:
         (60, 30, 0.25),
         (15, 30, 0.5**0.5),
         (14, 14, 0.5),
-        (12, 120, 0.5**0.1),  # .933: the spec's "recent=12d" and rec .93 are a fact's
+        (12, 120, 0.5**0.1),  # .933: "recent=12d" and rec .93 are a fact's
         (-5, 30, 1.0),  # a clock that went back
         (1e9, 30, 0.0),
     ],
@@ -117,7 +117,7 @@ def test_decay(value: float, age: float, half_life: float, left: float) -> None:
     assert faded(value, age, half_life) == pytest.approx(left)
 
 
-# Section 5.3: MMR and caps.
+# memory.44 to memory.48: MMR and caps.
 
 
 def choose(

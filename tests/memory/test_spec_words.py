@@ -1,4 +1,4 @@
-"""Words in the store: unspaced Japanese, signs as they are, and the macros of spec/memory.md, section 10."""
+"""Words in the store: unspaced Japanese, characters as they are, and the SQL macros (contract memory.37)."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_ilike_takes_signs_as_they_are_and_width_and_case_as_one(open_memory: Op
         assert [one.text for one in memory.search(query)] == [text]
 
 
-# Section 10: the macros.
+# memory.37: the macros.
 
 
 def test_the_macros_are_there_and_right(memory: Memory) -> None:

@@ -198,7 +198,7 @@ def test_syntax_errors_deny_at_the_call_too(rule: str) -> None:
     ],
 )
 def test_a_name_that_does_not_exist_is_an_error_when_the_policy_is_loaded(rule: str, problem: str) -> None:
-    """Section 1, step 1: I(B). A rule with a slip of the pen must not look as if it guarded something."""
+    """Contract memory.64. A rule with a typo must not look as if it guarded something."""
     with pytest.raises(PolicyError, match=problem) as caught:
         resolve([Layer("scalepan.yaml", {"boundary": {"invariants": {"must_hold": rule}}}, source="named")])
     assert "must_hold" in str(caught.value)

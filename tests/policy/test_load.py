@@ -66,7 +66,7 @@ def test_numbers_may_be_written_with_an_exponent(tmp_path: Path) -> None:
     ("text", "error"),
     [
         ("value: &v\n  gate: 0.5\n  aliases: *v\n", "refers to itself"),
-        ("value: {profiles: {code: {toolDiversity: 0.3, tool_diversity: 0.3}}}", "stands twice"),
+        ("value: {profiles: {code: {toolDiversity: 0.3, tool_diversity: 0.3}}}", "is set twice"),
     ],
 )
 def test_what_yaml_lets_pass_is_refused(tmp_path: Path, text: str, error: str) -> None:
@@ -113,7 +113,7 @@ def test_variables_that_are_not_about_the_policy_are_left_alone() -> None:
         ({"value": {"complexity": None}}, "value.complexity: null is not an object"),
         ({"value": {"profiles": {"law": {"novelty": 1}}}}, "value.profiles.law.complexity: is missing (and 2 more)"),
         ({"value": {"profiles": {"code": {"novelty": 0.4}}}}, "value.profiles.code: the weights add up to 1.1, not 1"),
-        ({"value": {"aliases": {"a": "b"}}}, "value: alias 'a' names the profile 'b', which is not there"),
+        ({"value": {"aliases": {"a": "b"}}}, "value: alias 'a' names the profile 'b', which does not exist"),
         ({"embed": {"pooling": "men"}}, "embed.pooling: 'men' is not one of cls, last, max, mean"),
         ({"embed": {"threads": 1.5}}, "embed.threads: 1.5 is not a whole number"),
     ],
@@ -144,7 +144,7 @@ def test_every_problem_is_reported() -> None:
     ("text", "error"),
     [
         ("embed: {}\nvalue: ]\n", ":2: not YAML"),
-        ("value: {gate: 0.1}\nvalue: {}\n", ":2: not YAML: 'value' stands twice"),
+        ("value: {gate: 0.1}\nvalue: {}\n", ":2: not YAML: 'value' occurs twice"),
         ("- a\n- b\n", ": a policy is a table of sections"),
         ("1: {}\n", ":1: not YAML: the key 1 is not text"),
         ("just text", ": a policy is a table of sections"),

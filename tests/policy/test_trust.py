@@ -65,7 +65,7 @@ def test_what_a_found_file_may_not_say_is_ignored_and_told_in_one_line(planted: 
     (message,) = (str(warning.message) for warning in told)
     assert message.startswith(f"{planted}: ignored: judge.base_url (where text is sent), judge.key_env (")
     assert all(f"{key} (" in message for key in KEYS)
-    assert f"to trust it, give --policy {planted}, or say it in {user_file_path()}" in message
+    assert f"to trust it, give --policy {planted}, or set it in {user_file_path()}" in message
     assert "\n" not in message
 
 

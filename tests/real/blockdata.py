@@ -1,4 +1,4 @@
-"""Real edits as the block model has them (NOTES, "Data").
+"""Real edits as the block model has them.
 
 Slate and JSON Patch operations are sequential: each path names the tree after the operation before it. Scalepan anchors
 a list to the page before the first operation. So paths are followed here: `Row` keeps every original block in its place

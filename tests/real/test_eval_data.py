@@ -10,7 +10,7 @@ from tests.real.blockdata import Json, rows
 
 
 def operations(raw: list[Json]) -> list[Json]:
-    """The data's `update` is the spec's `replace`; `position` says something of an insert only."""
+    """The data's `update` is the contract's `replace`; `position` says something of an insert only."""
     return [{**one, "type": "replace" if one["type"] == "update" else one["type"]} for one in raw]
 
 

@@ -148,9 +148,9 @@ def test_nothing_is_asked_but_the_model_and_nothing_twice(hub: Hub) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("org/nothing", "the hub has no model of this name, or does not show it to you"),
+        ("org/nothing", "the hub has no model of this name, or you have no access to it"),
         ("org/torch-only", "it has neither model.onnx nor onnx/model.onnx"),
-        ("not a name", "this is not a name on the hub; those look like org/model"),
+        ("not a name", "this is not a hub name; those look like org/model"),
     ],
 )
 def test_a_model_that_cannot_be_had_is_one_line(name: str, reason: str, tmp_path: Path) -> None:

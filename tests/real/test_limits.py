@@ -1,4 +1,4 @@
-"""What is large, deep or slow comes to an end (issue 4). The guards are generous: they catch a hang, not a slow day."""
+"""What is large, deep or slow comes to an end. The guards are generous: they catch a hang, not a slow day."""
 
 import time
 

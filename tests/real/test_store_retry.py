@@ -114,7 +114,7 @@ def test_an_id_stands_for_one_call(tmp_path: Path) -> None:
         with pytest.raises(ConflictError, match=r"request id order-17 belongs to a store.add_event"):
             store.call("store.set_policy", SetPolicy("", "acme"), id="order-17")
         for bad in ("", "a b", "x" * 201, "a\nb", "é"):
-            with pytest.raises(InputError, match="is no request id"):
+            with pytest.raises(InputError, match="is not a request id"):
                 store.call("store.add_event", AddEvent("ingest"), id=bad)
         assert store.sql("SELECT count(*) FROM events") == [[1]]
 

@@ -1,4 +1,4 @@
-"""Every answer says by which request and trace it came; every error has a code of NOTES.md."""
+"""Every answer says by which request and trace it came; every error has a code of contract memory.53."""
 
 import logging
 

@@ -183,7 +183,7 @@ def test_of_a_flood_of_faults_a_part_is_told() -> None:
     assert "did you mean 'search_result_count'?" in str(caught.value)
     assert sum("did you mean" in line for line in caught.value.lines) == MOST_HINTS
     assert len(caught.value.lines) == MOST_FAULTS + 1
-    assert caught.value.lines[-1] == "there are more than 1,000 faults; the others are not told"
+    assert caught.value.lines[-1] == "there are more than 1,000 faults; the others are not listed"
     assert len(problems({"x" * 65: 1}, requests.Factors)) == 1
 
 

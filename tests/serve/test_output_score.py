@@ -25,7 +25,7 @@ def asked(tmp_path: Path, case: dict[str, Any], output: dict[str, Any], **more: 
 
 
 def test_the_diagnosis_has_the_contracts_keys(tmp_path: Path) -> None:
-    """Spec scorers.md, "debug strategy"; DESIGN, part 4, "Evals"."""
+    """Contract evals.36 and evals.32."""
     wanted = {"type": "replace", "targetBlockId": "b", "expectedContentPatterns": ["alpha2"]}
     case = {
         "id": "a",

@@ -51,7 +51,7 @@ def test_now_is_the_same_in_every_zone(path: Path, zone: str) -> None:
 
 
 def test_a_macro_that_says_now_means_now_and_not_when_the_store_was_made(path: Path) -> None:
-    """docs/contract/memory.md, section 6, calls recency_decay(c.created_at, 30)."""
+    """Contract memory.37: recency_decay takes a time and a half-life, and the default moment is now."""
     with Store(path) as store:
         query = "SELECT recency_decay(now()::TIMESTAMP - INTERVAL 1 SECOND, 0.00001)"  # a half-life of 0.864 s
         store.sql("SELECT 1")  # it is made

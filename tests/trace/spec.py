@@ -1,4 +1,4 @@
-"""The value of a trace as the spec has it, in plain Python, and traces and an embedder to try it with."""
+"""The value of a trace as the contract has it, in plain Python, and traces and an embedder to try it with."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ WEIGHTS = {  # value-2, "available profiles": wC, wN, wD, wO
 PART_NAMES = ["complexity", "novelty", "tool_diversity", "outcome_confidence"]
 
 
-# The spec's expressions, left to right, in plain Python
+# The contract's expressions, left to right, in plain Python
 
 
 def c_of(types: Sequence[str]) -> float:
@@ -101,7 +101,7 @@ def trace_of(
 
 
 FIVE_STEPS = ("thought", "tool_call", "observation", "tool_call", "observation")
-FIVE_TOOLS = (None, "reader", None, "analyser", None)  # both examples of the spec: 5 steps, 3 types, 2 tools
+FIVE_TOOLS = (None, "reader", None, "analyser", None)  # both worked examples of the contract: 5 steps, 3 types, 2 tools
 
 
 def value(trace: Trace | ReasoningTrace, **overrides: Any) -> Score:

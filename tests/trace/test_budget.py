@@ -105,7 +105,7 @@ def test_more_than_so_many_do_not_wait() -> None:
     budget: Budget[int] = Budget()
     release = threading.Event()
     got = at_once(80, lambda _: budget.call(lambda: int(release.wait(30)), 0.2, ignore))
-    assert any("64 calls are waiting already" in str(result) for result in got)
+    assert any("64 calls are already waiting" in str(result) for result in got)
     release.set()
 
 

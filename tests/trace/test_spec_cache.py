@@ -85,7 +85,7 @@ def test_an_entry_expires_at_its_ttl(age_s: float, there: bool) -> None:
 
 
 def test_the_size_does_not_count_what_has_expired() -> None:
-    """Contract value-2.md, TTL: an expired entry is not there, before it is evicted too."""
+    """Contract value.23: an expired entry is not there, before it is evicted too."""
     now = [1_000_000.0]
     cache = VectorCache(max_elements=3, dimensions=2, ttl_ms=1000, clock=lambda: now[0])
     sizes = []

@@ -1,6 +1,6 @@
-"""The value of a trace, worked by hand from spec value-1.md and value-2.md and DESIGN, part 4, "Value".
+"""The value of a trace, worked by hand from docs/contract/value.md.
 
-Written from the documents alone. `value_of` is the spec's own code block in plain Python; the arithmetic of every
+Written from the contract alone. `value_of` is its formula in plain Python; the arithmetic of every
 literal stands beside it. The other test_spec files of this folder are of the same make.
 """
 
@@ -217,7 +217,7 @@ def test_without_an_embedder_the_sum_has_a_fixed_middle() -> None:
     assert score.details.nearest is None
 
 
-# The whole formula against the spec's code, bit for bit
+# The whole formula against the contract's formula, bit for bit
 
 
 def test_a_grid_of_traces_equals_the_spec_to_the_last_bit() -> None:

@@ -240,7 +240,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Counting:
 def test_a_valuer_uses_the_encoder_that_the_policy_in_force_names(
     found: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """DESIGN, part 4: every constructor without a policy loads the policy in force, as the commands do."""
+    """Contract confidence.23: every constructor without a policy loads the policy in force, as the commands do."""
     monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "minilm")
     monkeypatch.setenv("SCALEPAN_VALUE__GATE", "0.123")
     tried = TraceValuer()

@@ -91,7 +91,7 @@ def score(
 ) -> None:
     """The confidence of each row of factors, the decision, and why.
 
-    Rows are JSON objects with the fields of ConfidenceFactors; what is not given is as the spec has it. With --query
+    Rows are JSON objects with the fields of ConfidenceFactors; what is not given has its default. With --query
     and --answer the factors are judged: by the language model that the policy names, else by stand-ins, which is said.
 
     \b

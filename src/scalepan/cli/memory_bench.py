@@ -135,7 +135,7 @@ def view(done: "Bench") -> list[Any]:
     numbers = [f"Recall@{done.k}", f"nDCG@{done.k}", "p50 ms", "p90 ms"]
     said = {True: ("passed", "green"), False: ("missed", "red"), None: ("not measured", "yellow")}
     lines: list[list[Any]] = [[line.name, line.limit, line.shown, Text(*said[line.passed])] for line in done.lines]
-    at_twelve = "" if done.k == 12 else f" The spec's lines are for 12, these figures are for {done.k}."
+    at_twelve = "" if done.k == 12 else f" The pass lines are for 12, these figures are for {done.k}."
     return [
         f"{done.source}: {counted(done.claims, 'claim')}, {counted(done.queries, 'query', 'queries')}",
         table(["level", *numbers, ""], rows, right=numbers),

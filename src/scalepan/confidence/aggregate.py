@@ -1,4 +1,4 @@
-"""Many steps to one number: mean, the weakest, or later steps more (spec confidence.md, section 6)."""
+"""Many steps to one number: mean, the weakest, or later steps more (contract confidence.21)."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class Bounds(msgspec.Struct, frozen=True):
 def aggregate_scores(scores: Sequence[Score], method: str, version: str = "") -> Score:
     """One score for a plan. Steps without a value are left out, and `details` says what they could make of it.
 
-    No step at all is 0.0, as the spec has it.
+    No step at all is 0.0.
     """
     if method not in METHODS:
         raise InputError(f"no method '{method}'{did_you_mean(method, METHODS)}", path="method")

@@ -29,7 +29,7 @@ _MOST_PLACES = 9
 def confidence_batch(factors: Mapping[str, Any] | Any, policy: Config = None) -> "Floats":
     """Confidence of many steps at once. `factors` is columns by name: a mapping of arrays, or an Arrow table.
 
-    What is not given is as the spec has it; a single number stands for all rows. Without a policy, the one in force.
+    What is not given has its default; a single number stands for all rows. Without a policy, the one in force.
 
     >>> confidence_batch({"search_result_count": [3, 0], "search_max_score": [0.8, 0.0], "source_count": 1}).tolist()
     [0.88, 1.0]
@@ -68,7 +68,7 @@ def _tool_success(f: "Columns") -> "Floats":
 def _weighted(f: "Columns", quality: "Floats", tools: "Floats", policy: Confidence) -> "Floats":
     weights, applies = policy.weights, policy.applies
     evaluation, coverage = f["llm_self_confidence"], f["query_coverage"]
-    # One after the other, in the spec's order, gives the same last digit as for one step; what does not apply adds 0.
+    # One after the other, in the contract's order, gives the same last digit as one step; what does not apply adds 0.
     found = quality > 0
     total = quality * weights.search_quality * found + tools * weights.tool_success
     weight = weights.search_quality * found + weights.tool_success

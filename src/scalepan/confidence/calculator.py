@@ -1,4 +1,4 @@
-"""The spec's own classes: a calculator and an aggregator under one policy."""
+"""A calculator and an aggregator under one policy (contract confidence.30)."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from scalepan.policy.model import section_version
 from scalepan.score import Score
 
 Config = Policy | Confidence | None
-"""What the spec calls config: a whole policy, its confidence section, or nothing for the policy in force."""
+"""`config`: a whole policy, its confidence section, or nothing for the policy in force."""
 
 
 def section_of(config: Config) -> Confidence:

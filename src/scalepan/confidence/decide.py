@@ -1,4 +1,4 @@
-"""From a score to what happens: go on, tell, ask, or hand over (spec confidence.md, section 2)."""
+"""From a score to what happens: go on, tell, ask, or hand over (contract confidence.13 to confidence.15)."""
 
 from enum import StrEnum
 

@@ -31,7 +31,7 @@ class LLMSelfEvaluator:
         self.judge = _judge(self.policy, model_name)
 
     def evaluate(self, query: str, answer: str, sources: list[str] | None = None) -> Score:
-        """0 to 1. A judgement that failed is 0.5, as the spec has it, and its source says `failed`."""
+        """0 to 1. A judgement that failed is 0.5 with source `failed` (contract confidence.17)."""
         return self._score(self.judge.ask(self._prompt(query, answer, sources)))
 
     async def aevaluate(self, query: str, answer: str, sources: list[str] | None = None) -> Score:
@@ -147,7 +147,7 @@ def judge_answer(
 
 
 def self_evaluation(judgement: Judgement, value: float | None, policy: Policy) -> Score:
-    """A judged number as a score; the spec's 0.5 where there is none."""
+    """A judged number as a score; 0.5 where there is none (contract confidence.17)."""
     if value is None:
         default = policy.confidence.failed_self_eval
         part = Part("language model", default, 1.0, "failed", judgement.reason)

@@ -1,4 +1,4 @@
-"""What is known about a step before it is judged (NOTES.md, "Confidence")."""
+"""What is known about a step before it is judged (contract confidence.1)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
@@ -21,7 +21,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class ConfidenceFactors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was searched, found, called and said. What is not given is as the spec has it.
+    """What was searched, found, called and said. What is not given has its default.
 
     >>> ConfidenceFactors(search_max_score=1.7)
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""The formula: factors to a number, every change to it named (spec confidence.md, section 1)."""
+"""The formula: factors to a number, every change to it named (contract confidence.3 to confidence.11)."""
 
 import msgspec
 
@@ -94,7 +94,7 @@ def evidence_in(factors: ConfidenceFactors, quality: float) -> tuple[str, ...]:
 def _weighted(
     factors: ConfidenceFactors, quality: float, tools: float, policy: Confidence
 ) -> tuple[tuple[Part, ...], float]:
-    """The weighted mean of the factors that apply, in the spec's order."""
+    """The weighted mean of the factors that apply, in the contract's order."""
     weights, applies = policy.weights, policy.applies
     measured: Source = "measured"
     rows = [
@@ -132,7 +132,7 @@ def _weighted(
 
 
 def penalties_of(factors: ConfidenceFactors, policy: Confidence) -> list[tuple[str, float]]:
-    """The penalties that apply, by name, each a factor, in the spec's order."""
+    """The penalties that apply, by name, each a factor, in the contract's order."""
     constants = policy.penalties
     found = []
     if factors.is_search_step and factors.search_result_count == 0:

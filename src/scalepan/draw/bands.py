@@ -1,4 +1,4 @@
-"""A score against each thing that it depends on: one small chart each, the thresholds as bands behind the curve."""
+"""A score against each factor it depends on: one small chart each, with the thresholds as bands behind the curve."""
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -14,7 +14,7 @@ Band = tuple[str, float, float]
 COLUMNS, FRAME_WIDTH, FRAME_HEIGHT = 3, 240, 150
 LEFT, TOP, GAP, FOOT, LEGEND = 36, 26, 14, 24, 34
 CELL_WIDTH, CELL_HEIGHT = LEFT + FRAME_WIDTH + GAP, TOP + FRAME_HEIGHT + FOOT
-# Pale, so that the curve stands out, and on a ground of their own, so that a dark page does not swallow the text.
+# Pale, so that the curve stands out, on their own background, so that text is readable on a dark page too.
 BAND_COLORS = ("#cfe8d2", "#d3e3f5", "#f7eabf", "#f4d0cb")
 GROUND, QUIET = "#fff", "#52606d"
 TICK_APART = 11
@@ -24,7 +24,7 @@ def bands_svg(curves: Sequence[Curve], bands: Sequence[Band], *, title: str = "T
     """A chart for each curve, the score from 0 to 1 upward, with a dot where it is now; `bands` from the top down."""
     columns = min(COLUMNS, max(len(curves), 1))
     rows = -(-len(curves) // columns)
-    # The legend needs two charts' width even where there is one.
+    # The legend needs the width of two charts even if there is one.
     width = GAP + max(columns, 2) * CELL_WIDTH
     height = LEGEND + rows * CELL_HEIGHT + GAP
     body = [
@@ -40,7 +40,7 @@ def bands_svg(curves: Sequence[Curve], bands: Sequence[Band], *, title: str = "T
 
 
 def _described(curves: Sequence[Curve], bands: Sequence[Band]) -> str:
-    """The picture for who cannot see it."""
+    """The text alternative of the chart."""
     said = [f"{name}: {low:g} to {high:g}." for name, low, high in bands]
     for name, _, ys, x, y in curves:
         known = [value for value in ys if isfinite(value)]
@@ -92,7 +92,7 @@ def _chart(curve: Curve, bands: Sequence[Band], left: float, top: float) -> str:
 
 
 def _ticks(bands: Sequence[Band], left: float, top: float) -> str:
-    """The scores at which bands meet, from the top down, leaving out what would stand on another."""
+    """The scores at which bands meet, from the top down, without labels that would overlap."""
     body, last = [], float("-inf")
     for score in sorted({0.0, 1.0, *(edge for _, low, high in bands for edge in (low, high))}, reverse=True):
         y = _height(score, top)
@@ -105,7 +105,7 @@ def _ticks(bands: Sequence[Band], left: float, top: float) -> str:
 
 
 def _pieces(points: Iterable[tuple[float, float]]) -> list[list[tuple[float, float]]]:
-    """The curve without the places where there is no score."""
+    """The curve without the points that have no score."""
     pieces: list[list[tuple[float, float]]] = [[]]
     for x, y in points:
         if isfinite(y):

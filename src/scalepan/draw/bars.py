@@ -1,4 +1,4 @@
-"""Figures side by side: a group of bars for each thing that was measured, with a line where each figure should be."""
+"""Figures side by side: a group of bars per measurement, with a line at each target."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ QUIET = "#52606d"
 
 
 class Series(NamedTuple):
-    """A figure from 0 to 1 that every group has, and where it should at least be."""
+    """A figure from 0 to 1 that every group has, and its target."""
 
     name: str
     limit: float | None = None
@@ -43,7 +43,7 @@ def bars_svg(series: Sequence[Series], groups: Sequence[Group], *, title: str) -
     for number, one in enumerate(series):
         if one.limit is not None:
             x = LABEL_WIDTH + one.limit * BAR_WIDTH
-            # On a bar of its own color it would not be seen without a rim.
+            # Without a rim it would be invisible on a bar of its own color.
             body.append(
                 f'<line x1="{x:.1f}" y1="{HEAD}" x2="{x:.1f}" y2="{bottom}" stroke="#fff" stroke-width="4"/>'
                 f'<line x1="{x:.1f}" y1="{HEAD}" x2="{x:.1f}" y2="{bottom}" stroke="{SERIES_COLORS[number]}" '

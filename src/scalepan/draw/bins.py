@@ -1,4 +1,4 @@
-"""How numbers from 0 to 1 are spread: counted as they come, so that a run of any length fits."""
+"""The distribution of numbers from 0 to 1, counted as they come, so that a run of any length fits."""
 
 
 class Bins:

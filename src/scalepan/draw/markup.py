@@ -1,4 +1,4 @@
-"""Text of others inside HTML and SVG: it is shown, and does nothing."""
+"""Untrusted text inside HTML and SVG: it is shown and cannot run."""
 
 from html import escape
 
@@ -6,7 +6,7 @@ from scalepan.errors import printable
 
 
 def as_markup(text: str) -> str:
-    """Text with its signs escaped, and what turns or hides letters written out; line breaks stay.
+    """Escaped text, with direction overrides and invisible characters written out; line breaks stay.
 
     >>> as_markup("<b> \\u202etxt")
     '&lt;b&gt; \\\\u202etxt'

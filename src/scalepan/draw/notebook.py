@@ -1,7 +1,7 @@
-"""What a notebook shows in place of a line of text: the waterfall of a Score, a sentence with one, a table.
+"""What a notebook shows instead of text: the waterfall of a Score, a sentence with one, a table.
 
-Text takes the color of the notebook around it, so light and dark themes both read well; everything that is not ours is
-escaped, because names, notes and claims come from outside and a notebook runs what it is shown.
+Text takes the color of the notebook around it, so light and dark themes both read well; everything from outside is
+escaped, because a notebook would run HTML in names, notes and claims.
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ WIDTH = LABEL_WIDTH + BAR_WIDTH + NOTE_WIDTH
 COLORS = {"measured": "#2f6fb2", "inherited": "#5aa7a7", "default": "#c9a227", "failed": "#b3443c"}
 UP, DOWN, TOTAL, QUIET = "#3c8d40", "#b3443c", "#1f2933", "#52606d"
 LONGEST_LABEL, LONGEST_NOTE = 26, 70
-"""What there is room for, in characters; the whole is in the tooltip."""
+"""How much text fits, in characters; the tooltip has all of it."""
 
 
 class _Row(NamedTuple):
@@ -27,7 +27,7 @@ class _Row(NamedTuple):
 def score_svg(score: Score, *, ink: str = TOTAL, quiet: str = QUIET) -> str:
     """The waterfall of one Score; a score without a value is a line that says why.
 
-    `ink` and `quiet` are the colors of text: `currentColor` takes that of the page around it, light or dark.
+    `ink` and `quiet` are the text colors: `currentColor` takes that of the page, light or dark.
     """
     if score.value is None:
         text = printable(f"{score.name}: not measured ({score.reason})")
@@ -50,7 +50,7 @@ def score_svg(score: Score, *, ink: str = TOTAL, quiet: str = QUIET) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    """Text that fits its place, escaped, with the whole of it as a tooltip where it does not."""
+    """Escaped text, shortened to fit, with all of it in a tooltip."""
     shown = as_markup(shorten(text, longest))
     return shown if len(text) <= longest else f"<title>{as_markup(shorten(text, 1000))}</title>{shown}"
 

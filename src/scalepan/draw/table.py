@@ -1,4 +1,4 @@
-"""A table that fits the screen: text folds, numbers never do, and where even that is too wide, rows become records."""
+"""A table that fits the screen: text wraps, numbers never do, and if it is still too wide, rows become records."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,14 +10,14 @@ from rich.text import Text
 
 Cell = str | Text
 GAPS = (2, 1)
-"""Between two columns; the second where the first leaves too little room."""
+"""Space between columns; the second if the first leaves too little room."""
 LONGEST_NAME, LONGEST_WORD, LONGEST_LAST, LONGEST_NUMBER = 50, 26, 16, 30
-"""What stays in one piece: a word of the first, a middle and the last column, a whole cell of a column of numbers."""
+"""The narrowest unbroken width: a word in the first, a middle and the last column, a whole cell of numbers."""
 NARROWEST, NARROWEST_LAST = 12, 20
-"""A column of text is not made narrower than this, if it has as much to say."""
+"""A text column is not made narrower than this, if it has that much text."""
 INDENT = 2
 LOOK_AHEAD = 64
-"""How far behind the edge a number is looked for that would be cut there."""
+"""How far past the edge to look for a number that would be cut there."""
 
 _NUMBER = re.compile(r"[-+]?\d[\d,.:]*(?:[eE][-+]?\d+)?%?")
 
@@ -39,13 +39,13 @@ class Table:
         yield from self._records(options.max_width)
 
     def _widths(self, room: int) -> list[int] | None:
-        """How wide each column is; None where the narrowest ones do not fit."""
+        """The width of each column; None if even the narrowest do not fit."""
         cells = [list(column) for column in zip(self._columns, *self._rows, strict=True)]
         widths = [max(cell.cell_len for cell in column) for column in cells]
         least = [self._least(place, column, widths[place]) for place, column in enumerate(cells)]
         excess = sum(widths) - room
         while excess > 0:
-            # The widest column gives first, so that no text becomes a thread while another has room.
+            # The widest column shrinks first, so that no column gets very narrow while another has room.
             spare = [place for place, width in enumerate(widths) if width > least[place]]
             if not spare:
                 return None
@@ -73,7 +73,7 @@ class Table:
         return grid
 
     def _records(self, room: int) -> Iterator[Text]:
-        """Each row as lines: its first cell, then under it the others with their names."""
+        """Each row as lines: its first cell, then the others below it with their names."""
         named = max((name.cell_len for name in self._columns[1:]), default=0)
         for first, *others in self._rows:
             yield _folded(first, room)
@@ -84,7 +84,7 @@ class Table:
 
 
 def _hung(label: Text, cell: Text, room: int) -> Text:
-    """A cell behind its label, further lines under the first."""
+    """A cell after its label, further lines below the first."""
     lines = _lines(cell, max(room - label.cell_len, 1))
     return Text("\n").join([label + lines[0], *(Text(" " * label.cell_len) + line for line in lines[1:])])
 
@@ -94,7 +94,7 @@ def _folded(cell: Text, width: int) -> Text:
 
 
 def _lines(cell: Text, width: int) -> list[Text]:
-    """A text in lines of at most `width` cells, broken between words, else where it hurts least."""
+    """A text in lines of at most `width` cells, broken between words if possible."""
     lines: list[Text] = []
     for part in cell.split("\n", allow_blank=True):
         pieces = part.divide(_cuts(part.plain, width))
@@ -109,7 +109,7 @@ def _cuts(text: str, width: int) -> list[int]:
     start, left = 0, cell_len(text)
     while left > width:
         window = text[start : start + width + LOOK_AHEAD]
-        if cell_len(window) <= width:  # characters that take no room
+        if cell_len(window) <= width:  # zero-width characters
             window = text[start:]
         end = start + _break(window, width)
         end += len(text[end : end + LOOK_AHEAD]) - len(text[end : end + LOOK_AHEAD].lstrip())
@@ -120,10 +120,10 @@ def _cuts(text: str, width: int) -> list[int]:
 
 
 def _break(text: str, width: int) -> int:
-    """Where to break: after a blank, after a sign, or at the edge; never inside a number that fits a line."""
+    """Where to break: after a space, after punctuation, or at the edge; never inside a number that fits a line."""
     fits = 0
     used = 0
-    for fits, character in enumerate(text):  # noqa: B007 - where it stopped is what is asked
+    for fits, character in enumerate(text):  # noqa: B007 - used after the loop
         used += cell_len(character)
         if used > width:
             break
@@ -140,7 +140,7 @@ def _break(text: str, width: int) -> int:
 
 
 def _pieces(text: str, longest: int) -> Iterator[str]:
-    """What of a text stays in one piece: its words, and of words that are too long their numbers."""
+    """The unbreakable pieces of a text: its words and, in words that are too long, their numbers."""
     for word in text.split():
         if cell_len(word) <= longest:
             yield word

@@ -34,19 +34,19 @@ def value_style(value: float) -> str:
 
 
 def score_table(score: Score) -> RenderableType:
-    """A Score as people read it: what was weighed, what changed it, what it came to."""
+    """A Score as a table: its parts, the rules that changed it, and the value."""
     if score.value is None:
         return Text.assemble(
             (score.name, "bold"), "  ", ("not measured", "yellow"), f" ({score.status}): {score.reason}"
         )
     table = Grid(box=None, pad_edge=False, show_header=False, expand=False)
     for justify in ("left", "left", "right", "right", "right", "left"):
-        # Only the note, which is text, gives way on a narrow screen.
+        # Only the note, which is text, shrinks on a narrow screen.
         table.add_column(justify=justify, no_wrap=len(table.columns) < 5)
     for part in score.parts:
         table.add_row(*_part_row(part))
     if score.rules and score.base is not None:
-        table.add_row("base", "", "", "", f"{score.base:.3f}", Text("what the parts come to", "dim"))
+        table.add_row("base", "", "", "", f"{score.base:.3f}", Text("sum of the parts", "dim"))
     for rule in score.rules:
         change = rule.after - rule.before
         table.add_row(rule.name, "", "", "", Text(f"{change:+.3f}", "green" if change > 0 else "red"), rule.note)
@@ -74,7 +74,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iter
 
 
 def histogram(bins: Bins, *, marks: Sequence[tuple[float, str]] = (), width: int = 40) -> RenderableType:
-    """Lines of bars, one a bin, with the count behind it; `marks` name the bins that hold a number."""
+    """One bar per bin, with its count; `marks` name the bins that contain a number."""
     most = max(bins.counts) or 1
     lines = []
     for (low, high), count in zip(bins.edges(), bins.counts, strict=True):

@@ -1,4 +1,4 @@
-"""Text to vector: by the encoder that the policy names, by MiniLM where it is installed, or not at all."""
+"""Text to vector: by the encoder that the policy names, by MiniLM if it is installed, or not at all."""
 
 from scalepan.embed.describe import Finding, describe
 from scalepan.embed.embedder import Embedder, Kind

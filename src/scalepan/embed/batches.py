@@ -1,4 +1,4 @@
-"""Which texts are encoded together? Those of like length: padding costs as much as text."""
+"""Which texts are encoded together? Those of similar length: padding costs as much as text."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,9 +7,9 @@ LEAST_FILLED = 0.8
 
 
 def batches(lengths: Mapping[str, int], size: int) -> Iterator[list[str]]:
-    """The texts by falling length, at most `size` together.
+    """The texts by decreasing length, at most `size` together.
 
-    The longest come first: if the memory does not suffice, that shows at once and not after an hour.
+    The longest come first: if memory is too small, it fails at once and not after an hour.
 
     >>> list(batches({"a": 10, "b": 100, "c": 9, "d": 90}, size=32))
     [['b', 'd'], ['a', 'c']]

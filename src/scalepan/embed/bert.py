@@ -16,7 +16,7 @@ IR_VERSION = 9
 
 
 def bert_graph(weights: Mapping[str, "NDArray[np.float32]"], config: Mapping[str, Any]) -> Any:
-    """The model, as `onnx.save` takes it. Weights and config are as transformers stores them."""
+    """The model for `onnx.save`. Weights and config are as transformers stores them."""
     from onnx import TensorProto, helper
 
     bert = _Bert(weights, config)
@@ -61,7 +61,7 @@ class _Bert:
         return self.norm(self.op("Add", words, used), "embeddings.LayerNorm")
 
     def mask_bias(self) -> str:
-        """0 where a token stands, and so low a number where padding does that its share of attention is 0."""
+        """0 for a token, and for padding a number so low that its attention is 0."""
         import numpy as np
 
         wide = self.op("Unsqueeze", "attention_mask", self.integers(1, 2))
@@ -75,7 +75,7 @@ class _Bert:
         heads = self.config["num_attention_heads"]
         width = self.config["hidden_size"] // heads
         query, key, value = (self.linear(x, f"{name}.{part}") for part in ("query", "key", "value"))
-        # batch, tokens, all heads -> batch, head, tokens, width of one; the key is turned for the product.
+        # batch, tokens, all heads -> batch, head, tokens, width of one; the key is transposed for the product.
         split = [self.op("Reshape", part, self.integers(0, 0, heads, width)) for part in (query, key, value)]
         q = self.op("Transpose", split[0], perm=[0, 2, 1, 3])
         k = self.op("Transpose", split[1], perm=[0, 2, 3, 1])
@@ -87,7 +87,7 @@ class _Bert:
         return self.op("Reshape", joined, self.integers(0, 0, heads * width))
 
     def linear(self, x: str, name: str) -> str:
-        # transformers stores (out, in); a product from the left wants (in, out).
+        # transformers stores (out, in); the product needs (in, out).
         product = self.op("MatMul", x, self.constant(self.weights[f"{name}.weight"].T.copy()))
         return self.op("Add", product, self.weight(f"{name}.bias"))
 

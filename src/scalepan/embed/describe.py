@@ -1,4 +1,4 @@
-"""What of the encoders is installed, what is missing, and which one command adds it? For `scalepan doctor`."""
+"""Which parts of the encoders are installed, which are missing, and which command adds them? For `scalepan doctor`."""
 
 from typing import Literal, NamedTuple
 
@@ -16,7 +16,7 @@ State = Literal["ok", "missing", "broken"]
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at: ok, missing (Scalepan goes on without) or broken; what was found, what to do."""
+    """One finding: ok, missing (Scalepan works without it) or broken; what was found, and what to do."""
 
     name: str
     state: State
@@ -25,7 +25,7 @@ class Finding(NamedTuple):
 
 
 def describe(settings: Embed = DEFAULTS) -> list[Finding]:
-    """What an encoder needs, part by part, and last which one the policy comes to. Nothing is loaded or imported."""
+    """What an encoder needs, part by part, and last the encoder of the policy. Nothing is loaded or imported."""
     return [_runtime(), _weights(), _fetched(), _chosen(settings)]
 
 
@@ -44,14 +44,14 @@ def _weights() -> Finding:
 
 def _fetched() -> Finding:
     folder = models_folder()
-    # Drafts begin with a dot; what Scalepan prepared itself is not the user's to name.
+    # Unfinished folders begin with a dot; those that Scalepan prepared are not for the user to name.
     names = [path.name for path in sorted(folder.iterdir())] if folder.is_dir() else []
     fetched = [name.replace("--", "/") for name in names if not name.startswith((".", NAME))]
     return Finding("fetched models", "ok", ", ".join(fetched) or "none")
 
 
 def _chosen(settings: Embed) -> Finding:
-    """The encoder in force. One that the policy names and that is not there is broken, not missing."""
+    """The encoder in force. One that the policy names and that does not exist is broken, not missing."""
     model = settings.model
     if model == "none":
         return Finding("encoder", "ok", "none, as embed.model says")
@@ -65,7 +65,7 @@ def _chosen(settings: Embed) -> Finding:
         model_file(folder)
     except EncoderError as error:
         what, _, advice = str(error).partition("; ")
-        return Finding("encoder", "broken", what, advice or "embed.model in the policy names it")
+        return Finding("encoder", "broken", what, advice or "check embed.model in the policy")
     if missing_packages(RUNTIME):
         return Finding("encoder", "broken", f"{folder}: cannot be run", INSTALL_RUNTIME)
     return Finding("encoder", "ok", str(folder))

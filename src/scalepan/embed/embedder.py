@@ -1,4 +1,4 @@
-"""What may other packages rely on when they are handed something that turns text into vectors?"""
+"""What may other packages rely on in an object that turns text into vectors?"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Kind = Literal["passage", "query"]
-"""A text that is kept and found, or one that looks for others. Some models want to know."""
+"""A stored text, or a query. Some models encode them differently."""
 
 
 class Embedder(Protocol):
@@ -16,17 +16,17 @@ class Embedder(Protocol):
 
     @property
     def model_id(self) -> str:
-        """Two vectors may be compared if, and only if, this was the same when they were made."""
+        """Two vectors may be compared if and only if they were made under the same value of this."""
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
 
     def load(self) -> None:
-        """Get ready now, so that the first text does not wait for it."""
+        """Load now, so that the first text does not wait for it."""
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> "NDArray[np.float32]":
         """One row per text, in the order of the texts."""
 
     def is_cut(self, text: str, kind: Kind = "passage") -> bool:
-        """Whether the text is longer than what the encoder sees of it."""
+        """Whether the text is longer than the part that the encoder sees."""

@@ -1,4 +1,4 @@
-"""Texts to vectors, by the encoder in a folder: cut, prefixed, looked up, batched, pooled, kept."""
+"""Texts to vectors, by the encoder in a folder: cut, prefix, look up, batch, pool, cache."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -29,9 +29,9 @@ DEFAULTS = Embed()
 
 
 class Encoder:
-    """The encoder in a folder: an ONNX graph, a tokenizer, and the files of sentence-transformers where there are any.
+    """The encoder in a folder: an ONNX graph, a tokenizer, and the files of sentence-transformers if there are any.
 
-    `folder` may be a function that says where the folder is, and makes it if need be: it is asked at first use.
+    `folder` may be a function that returns the folder and creates it if need be; it is called at first use.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Encoder:
         *,
         remember: bool = True,
     ) -> None:
-        """`remember=False` keeps no vectors in the cache, only what is known of the model's files."""
+        """`remember=False` caches no vectors, only facts about the model's files."""
         self.settings = settings
         self.cache = cache
         self._vectors = cache if remember else None
@@ -57,7 +57,7 @@ class Encoder:
 
     @property
     def model_id(self) -> str:
-        """Name and hash of everything that decides a vector; the same on every machine."""
+        """Name, and a hash of everything that affects a vector; the same on every machine."""
         return self._model_id()
 
     @property
@@ -66,7 +66,7 @@ class Encoder:
         return self._width()
 
     def load(self) -> None:
-        """Read tokenizer and graph now, and see that they work together: the first run is also the slowest."""
+        """Load tokenizer and graph now, and check that they work together: the first run is also the slowest."""
         self._loaded()
 
     def encode(self, texts: Sequence[str], kind: Kind = "passage") -> "NDArray[np.float32]":
@@ -80,14 +80,14 @@ class Encoder:
         vectors = self._kept(wanted)
         for some in self._computed([text for text in dict.fromkeys(wanted) if text not in vectors]):
             vectors.update(some)
-            # Batch by batch, so that a long job that is stopped has not worked for nothing.
+            # Batch by batch, so that a long job that is stopped keeps what it has done.
             self._keep(some)
         rows = [vectors[text] for text in wanted]
         stacked: NDArray[np.float32] = numpy.stack(rows) if rows else numpy.empty((0, self.dimensions), numpy.float32)
         return stacked
 
     def is_cut(self, text: str, kind: Kind = "passage") -> bool:
-        """Whether the text is longer than what the encoder sees of it."""
+        """Whether the text is longer than the part that the encoder sees."""
         (prepared,) = self._prepared([text], kind)
         with before_exit():
             return len(text) > self.settings.max_chars or self._tokens()(prepared).cut
@@ -98,7 +98,7 @@ class Encoder:
         return True
 
     def _folder(self) -> Path:
-        """Where the files are; asked again when they have gone, because a cache may be deleted at any time."""
+        """Where the files are; resolved again if they are gone, because a cache may be deleted at any time."""
         if self._located is None or not self._located.is_dir():
             self._located = self._locate()
         return self._located
@@ -112,7 +112,7 @@ class Encoder:
         return f"{self._folder().resolve().name}@{content_key(*hashes, recipe).hex()[:12]}"
 
     def _measure(self) -> int:
-        """The width, remembered: a call that finds all its vectors in the cache need not load the graph."""
+        """The width, cached: a call that finds all its vectors in the cache need not load the graph."""
         key = content_key("dimensions", self.model_id)
         kept = self.cache.get([key]).get(key) if self.cache else None
         if kept:

@@ -22,7 +22,7 @@ SMALL_FILES = (
 
 
 def fetch_model(name: str) -> Path:
-    """Fetch `org/model`, unless it was fetched before. `embed.model: org/model` then means it."""
+    """Fetch `org/model`, unless it was fetched before. `embed.model: org/model` then refers to it."""
     target = fetched_folder(name)
     if _is_usable(target):
         return target
@@ -33,18 +33,18 @@ def fetch_model(name: str) -> Path:
         discard(target)
         with new_folder(target) as folder:
             for file in files:
-                # The commit that the list is of: a model that changes meanwhile is not mixed from two.
+                # The commit of the list: if the model changes meanwhile, files of two versions are not mixed.
                 hub.hf_hub_download(name, file, revision=found.sha, local_dir=folder)
             shutil.rmtree(folder / ".cache", ignore_errors=True)  # the hub's own notes
     except EncoderError:
         raise
-    except Exception as error:  # what the hub raises differs from version to version
+    except Exception as error:  # the hub's exceptions differ from version to version
         raise EncoderError(f"'{name}' was not fetched: {_reason(error)}") from None
     return target
 
 
 def needed_files(name: str, files: Sequence[str]) -> list[str]:
-    """The files that an encoder needs: tokenizer, one graph with its data, and what says how to use them."""
+    """The files that an encoder needs: tokenizer, one graph with its data, and their configuration."""
     graph = next((file for file in MODEL_FILES if file in files), None)
     if graph is None:
         raise EncoderError(f"'{name}' was not fetched: it has neither {' nor '.join(MODEL_FILES)}")
@@ -62,7 +62,7 @@ def _is_usable(folder: Path) -> bool:
 
 
 def _hub() -> Any:
-    # Read when the package is imported: no usage data, and nothing written to a terminal that is not ours.
+    # Read when the package is imported: no telemetry, and no progress bars.
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("HF_HUB_VERBOSITY", "critical")
@@ -76,8 +76,8 @@ def _hub() -> Any:
 def _reason(error: Exception) -> str:
     kind = type(error).__name__
     if kind == "RepositoryNotFoundError":
-        return "the hub has no model of this name, or does not show it to you"
+        return "the hub has no model of this name, or you have no access to it"
     if kind == "HFValidationError":
-        return "this is not a name on the hub; those look like org/model"
+        return "this is not a hub name; those look like org/model"
     said = str(error).partition("\n")[0] or kind
     return f"the hub cannot be reached: {said}" if kind.startswith(("Connect", "Offline")) else said

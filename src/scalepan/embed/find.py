@@ -1,4 +1,4 @@
-"""Which encoder does the policy mean, and is it there?"""
+"""Which encoder does the policy name, and is it installed?"""
 
 import os
 import threading
@@ -20,16 +20,16 @@ from scalepan.policy.trust import PATH_STARTS
 RUNTIME = ("onnxruntime", "tokenizers")
 """What running an encoder needs."""
 BUILDER = ("onnx", "safetensors")
-"""What preparing MiniLM needs besides."""
+"""What preparing MiniLM needs in addition."""
 
 
 def find_encoder(
     settings: Embed | str = DEFAULTS, cache: Cache | Literal["default"] | None = "default", *, remember: bool = True
 ) -> Encoder | None:
-    """The encoder that the policy names, ready to be used; None where it names none, or says auto and none is there.
+    """The encoder that the policy names, ready to be used; None if it names none, or says auto and none is installed.
 
-    `settings` is the policy's section `embed`, or the name of a model. Vectors are kept in `cache`, the user's own
-    unless another is given; nowhere if it is None or `remember` is false.
+    `settings` is the policy's section `embed`, or the name of a model. Vectors are cached in `cache`, by default the
+    user's own; not at all if it is None or `remember` is false.
     """
     settings = embed_settings("settings", settings)
     if cache is not None and cache != "default":
@@ -59,7 +59,7 @@ _sharing = threading.Lock()
 
 def _after_fork() -> None:
     global _sharing
-    # The parent's lock may be held for ever. The encoders make themselves anew.
+    # The parent's lock may be held forever. The encoders rebuild themselves.
     _sharing = threading.Lock()
 
 
@@ -80,7 +80,7 @@ def shared_encoder(settings: Embed | str = DEFAULTS) -> Encoder | None:
 
 
 def embed_settings(name: str, settings: Embed | str, base: Embed = DEFAULTS) -> Embed:
-    """Settings as they are, or `base` with the model that was named.
+    """Settings unchanged, or `base` with the model that was named.
 
     >>> embed_settings("embedder", "minilm").model
     'minilm'
@@ -94,9 +94,9 @@ def embed_settings(name: str, settings: Embed | str, base: Embed = DEFAULTS) -> 
 
 
 def named_folder(name: str) -> Path:
-    """The folder that a policy means by this: a path, or a name that was fetched.
+    """The folder of a model in a policy: a path, or a name that was fetched.
 
-    A name is never looked for in the current folder: a policy that was only found may give a name, but no path.
+    A name is never looked up in the current folder: a policy that was found, not named, may give a name but no path.
     """
     if name.startswith(PATH_STARTS):
         return Path(name).expanduser()
@@ -109,7 +109,7 @@ def named_folder(name: str) -> Path:
 
 
 def missing_packages(packages: tuple[str, ...]) -> list[str]:
-    """Those that are not installed. They are looked for, not imported."""
+    """The packages that are not installed. They are located, not imported."""
     return [package for package in packages if find_spec(package) is None]
 
 

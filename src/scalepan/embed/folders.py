@@ -1,4 +1,4 @@
-"""Where do models lie, and how does a folder come to be there whole or not at all?"""
+"""Where are models stored, and how is a folder created completely or not at all?"""
 
 import os
 import secrets
@@ -20,17 +20,17 @@ ABANDONED_AFTER_SECONDS = 3600.0
 
 
 def models_folder() -> Path:
-    """Where prepared and fetched models are kept."""
+    """Where prepared and fetched models are stored."""
     return cache_folder() / "models"
 
 
 def fetched_folder(name: str) -> Path:
-    """Where the model of this hub name is once it was fetched: `org/model` in `org--model`."""
+    """Where the model of this hub name is stored once fetched: `org/model` in `org--model`."""
     return models_folder() / name.replace("/", "--")
 
 
 def model_file(folder: Path) -> Path:
-    """The graph in an encoder's folder. An error names what is missing, the tokenizer too."""
+    """The graph in an encoder's folder. The error names what is missing, the tokenizer too."""
     if not folder.is_dir():
         raise EncoderError(f"no encoder at {folder}: no such folder")
     if not (folder / TOKENIZER_FILE).is_file():
@@ -38,14 +38,14 @@ def model_file(folder: Path) -> Path:
     for name in MODEL_FILES:
         if (folder / name).is_file():
             return folder / name
-    raise EncoderError(f"no encoder at {folder}: neither {' nor '.join(MODEL_FILES)} is there")
+    raise EncoderError(f"no encoder at {folder}: it has neither {' nor '.join(MODEL_FILES)}")
 
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes `target` in one step when the block ends well.
+    """An empty folder to fill, which becomes `target` in one step if the block succeeds.
 
-    Who comes second finds `target` there and drops his own; both have then what they wanted.
+    If another process was faster, its `target` is used and this one is dropped.
     """
     make_folder(target.parent)
     _remove_abandoned(target)
@@ -65,7 +65,7 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder; it is gone for others at once, not file by file."""
+    """Remove a folder; for others it disappears at once, not file by file."""
     with suppress(FileNotFoundError):
         grave = folder.rename(folder.with_name(f"{_draft_prefix(folder)}{secrets.token_hex(8)}"))
         shutil.rmtree(grave, ignore_errors=True)
@@ -83,7 +83,7 @@ def _draft_prefix(target: Path) -> str:
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Drafts of processes that were killed. A young one may be somebody's work."""
+    """Unfinished folders of killed processes. A recent one may still be in use."""
     for draft in target.parent.glob(f"{_draft_prefix(target)}*"):
         with suppress(OSError):
             if time.time() - draft.stat().st_mtime > ABANDONED_AFTER_SECONDS:
@@ -91,7 +91,7 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Put a file or folder on the disk: a name must not outlive a crash that its content did not."""
+    """Flush a file or folder to disk: a name must not survive a crash without its content."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

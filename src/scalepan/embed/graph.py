@@ -21,13 +21,13 @@ LOG_ERRORS, LOG_NOTHING = 3, 4
 
 
 def onnxruntime() -> Any:
-    """The package, silenced. From 1.29 on it sends usage data home unless told not to before it is imported."""
+    """The package, with telemetry off. From 1.29 on it sends usage data unless told not to before it is imported."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     try:
         import onnxruntime
     except ImportError:
         raise MissingExtraError("a text encoder", "embed") from None
-    # Somebody may have imported it before.
+    # It may already have been imported.
     onnxruntime.disable_telemetry_events()
     return onnxruntime
 
@@ -43,14 +43,14 @@ class Graph:
         self._inputs = {node.name: "int32" if "int32" in node.type else "int64" for node in self._session.get_inputs()}
         unknown = self._inputs.keys() - set(INPUTS)
         if unknown:
-            raise EncoderError(f"{path}: the graph wants {', '.join(sorted(unknown))}; known: {', '.join(INPUTS)}")
+            raise EncoderError(f"{path}: the graph needs {', '.join(sorted(unknown))}; known: {', '.join(INPUTS)}")
         self._output = _choose_output([node.name for node in self._session.get_outputs()], recipe)
         if recipe.further_modules and self._output not in SENTENCE_OUTPUTS:
             steps = ", ".join(recipe.further_modules)
-            raise EncoderError(f"{path}: the model goes on with {steps} after pooling, which its graph does not do")
+            raise EncoderError(f"{path}: the model applies {steps} after pooling, which its graph does not do")
 
     def run(self, batch: Sequence[Tokenized]) -> tuple["NDArray[np.float32]", "NDArray[np.int64]"]:
-        """What the graph makes of the texts, by text or by token, and the mask of their tokens."""
+        """The graph's output for the texts, by text or by token, and the mask of their tokens."""
         import numpy as np
 
         shape = len(batch), max(len(text.ids) for text in batch)
@@ -66,7 +66,7 @@ class Graph:
         options.log_severity_level = LOG_ERRORS
 
         def stop() -> None:
-            # It ends at the next node, within milliseconds, with an error that nobody is there to see.
+            # It ends at the next node, within milliseconds, with an error that nobody sees.
             options.log_severity_level = LOG_NOTHING
             options.terminate = True
 
@@ -83,7 +83,7 @@ def _open(path: Path, threads: int) -> Any:
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = LOG_ERRORS
-    # A thread that waits by spinning is a core that nobody else has.
+    # A thread that spins while waiting blocks a core.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -1,4 +1,4 @@
-"""What is in this file? Its SHA-256, remembered for as long as size and time of change stay the same."""
+"""The SHA-256 of a file, cached as long as its size and modification time stay the same."""
 
 from hashlib import file_digest
 from pathlib import Path
@@ -7,7 +7,7 @@ from scalepan.cache import Cache, content_key
 
 
 def file_hash(path: Path, cache: Cache | None) -> str:
-    """The hash in hex. Models are large: with a cache, each is read once and not at every start."""
+    """The hash in hex. Models are large: with a cache, each is read once, not at every start."""
     state = path.stat()
     key = content_key("file", str(path.resolve()), str(state.st_size), str(state.st_mtime_ns))
     kept = cache.get([key]).get(key) if cache else None

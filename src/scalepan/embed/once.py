@@ -1,4 +1,4 @@
-"""What is made once per process, on first use, however many threads ask, and anew in a forked child?"""
+"""A value made once per process, on first use, from any number of threads, and again in a forked child."""
 
 import os
 import threading
@@ -13,14 +13,14 @@ T = TypeVar("T")
 no_fork = threading.RLock()
 """While one thread holds this, a fork in another waits.
 
-A child that starts from a half-imported module, or from a library whose first call was under way in another thread,
-would wait forever for a thread that it does not have.
+A child that starts from a half-imported module, or in the middle of another thread's first call of a library, would
+wait forever for a thread that it does not have.
 """
 os.register_at_fork(before=no_fork.acquire, after_in_parent=no_fork.release, after_in_child=no_fork.release)
 
 
 class Once(Generic[T]):
-    """A value that is made when it is first asked for; a failed attempt is repeated by the next who asks.
+    """A value that is made when first needed; after a failure the next call tries again.
 
     >>> answer = Once(lambda: print("thinking") or 42)
     >>> answer(), answer()
@@ -46,8 +46,8 @@ class Once(Generic[T]):
     def _after_fork(self) -> None:
         if self._value is None:
             return
-        # The child has the parent's session but not the threads that belong to it. Freeing it, even when the child
-        # exits, would wait for them or crash: so it is never freed.
+        # The child has the parent's session but not its threads. Freeing it, even when the child exits, would wait for
+        # them or crash: so it is never freed.
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._value))
@@ -55,4 +55,4 @@ class Once(Generic[T]):
 
 
 numpy_once: Once[Any] = Once(lambda: import_module("numpy"))
-"""numpy, imported where no fork can come between. Once it is there, nobody waits for the lock that loading holds."""
+"""numpy, imported while no fork can happen. Once it is loaded, nobody waits for the lock."""

@@ -14,7 +14,7 @@ SMALLEST_NORM = 1e-12
 
 
 def pool(tokens: "Vectors", mask: "NDArray[np.int64]", pooling: Pooling) -> "Vectors":
-    """(texts, tokens, width) to (texts, width); the mask is 1 where a token stands and 0 where padding does."""
+    """(texts, tokens, width) to (texts, width); the mask is 1 for a token and 0 for padding."""
     import numpy as np
 
     pooled: Vectors
@@ -26,7 +26,7 @@ def pool(tokens: "Vectors", mask: "NDArray[np.int64]", pooling: Pooling) -> "Vec
         case "max":
             pooled = np.where(mask[:, :, None] == 1, tokens, -np.inf).max(axis=1)
         case "mean":
-            # einsum weighs and adds in one pass, without a masked copy of the whole batch.
+            # einsum multiplies and adds in one pass, without a masked copy of the whole batch.
             pooled = np.einsum("nth,nt->nh", tokens, mask.astype(np.float32))
             pooled /= mask.sum(axis=1, keepdims=True)
     return pooled

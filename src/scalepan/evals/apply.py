@@ -1,7 +1,7 @@
-"""What comes of a page when operations are applied to it? (DESIGN, part 4, "Applying")
+"""What does a page look like after operations are applied to it? (contract evals.39 to evals.42)
 
 Ids and indexes name the page as it was before the first operation. So every operation is first noted beside the block
-that it names, and the new page is built at the end. Nothing that is passed in is changed.
+that it names, and the new page is built at the end. The arguments are not changed.
 """
 
 from collections import defaultdict
@@ -20,12 +20,12 @@ GONE = "target already gone"
 NO_TARGET = "no target"
 NO_POSITION = "an insert needs a position"
 NO_CONTENT = "no content"
-ID_TAKEN = "the page has a block of this id already"
+ID_TAKEN = "the page already has a block with this id"
 BAD_CONTENT = "content is neither text nor blocks"
 
 
 class Outcome(NamedTuple):
-    """What became of one operation; the reason is empty where it was applied."""
+    """The result of one operation; the reason is empty if it was applied."""
 
     page_id: str
     operation: Operation
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """The pages afterwards, what became of each operation, and the notes from which both were made."""
+    """The resulting pages, the result of each operation, and the notes that both were made from."""
 
     pages: list[Page]
     outcomes: list[Outcome]
@@ -64,7 +64,7 @@ def apply(pages: Sequence[Page], operations: Sequence[PageOperations]) -> Applie
 
 
 class Node:
-    """A block of the page before, and what is noted about it. Most blocks are left alone, and cost only three names."""
+    """A block of the original page, and what is noted about it. Most blocks stay unchanged and cost little."""
 
     children: "Sequence[Node]" = ()
     gaps: Mapping[int, list[list[Block]]] = MappingProxyType({})
@@ -72,17 +72,17 @@ class Node:
     replacement: list[Block] | None = None
     deleted = False
     touched = False
-    """Whether anything at or below it changes; what does not is taken over as it is."""
+    """Whether anything at or below it changes; unchanged subtrees are reused."""
 
     def __init__(self, block: Block, parent: int, index: int) -> None:
         self.block = block
         self.parent = parent
-        """Its number among the notes' nodes, not the node itself: a cycle would have to wait for the collector."""
+        """Its index in the notes' nodes, not the node itself: a cycle would have to wait for the garbage collector."""
         self.index = index
 
 
 class Notes:
-    """A page with what its operations say, block by block."""
+    """A page and, for each block, the operations on it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -149,7 +149,7 @@ class Notes:
         return ""
 
     def gap(self, operation: Operation) -> tuple[Node | None, int]:
-        """Among whose children, and before which of them. An empty page has one gap, which needs no name."""
+        """Whose children, and before which of them. An empty page has one gap, which needs no target."""
         if not self.root.children and operation.target_block_id is None and not operation.target_index:
             return self.root, 0
         node = self.find(operation)
@@ -165,7 +165,7 @@ class Notes:
             return BAD_CONTENT
 
     def _is_gone(self, node: Node) -> bool:
-        """Whether a block or one around it takes its children no more: deleted, or replaced by one with children."""
+        """Whether a block or an ancestor has lost its children: deleted, or replaced by a block with children."""
         while True:
             if node.deleted or (node.replacement is not None and node.replacement[0].children):
                 return True
@@ -180,11 +180,11 @@ class Notes:
                 node = self.nodes[node.parent]
 
     def generated(self) -> list[Block]:
-        """The blocks that were inserted or put in a block's place, in reading order, without what was kept."""
+        """The blocks that were inserted or replaced another, in reading order, without the unchanged ones."""
         return _brought_below(self.root) if self.root.touched else []
 
     def result(self) -> Page:
-        """The page afterwards."""
+        """The resulting page."""
         if not self.root.touched:
             return self.page
         return msgspec.structs.replace(self.page, blocks=_children_after(self.root))
@@ -195,9 +195,9 @@ def _no_target(operation: Operation) -> str:
 
 
 def _replacement(old: Block, brought: list[Block], operation: Operation) -> list[Block]:
-    """The first takes the old one's place and id, its type unless told otherwise, its children unless it has some.
+    """The first block takes the old one's place and id, its type unless it has one, its children unless it has some.
 
-    What else was brought follows behind it.
+    The other new blocks follow it.
     """
     first, *rest = brought
     type_ = old.type if isinstance(operation.content, str) and operation.block_type is None else first.type

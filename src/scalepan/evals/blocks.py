@@ -1,4 +1,4 @@
-"""The document that an agent edits: pages, nested blocks, runs of text, and the operations on them (NOTES, "Evals")."""
+"""The document that an agent edits: pages, nested blocks, text runs, and operations (contract evals.1 to evals.3)."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ Position = Literal["before", "after"]
 
 
 class Run(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
-    """A run of text. `styles` is whatever the editor keeps there; no scorer looks at it."""
+    """A run of text. `styles` belongs to the editor; no scorer looks at it."""
 
     type: str = "text"
     text: str = ""
@@ -48,7 +48,7 @@ class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
     blocks: list[Block] = msgspec.field(default_factory=list)
 
     def walk(self) -> Iterator[Block]:
-        """Every block in reading order, children behind their parent."""
+        """Every block in reading order, children after their parent."""
         waiting = self.blocks[::-1]
         while waiting:
             block = waiting.pop()
@@ -65,7 +65,7 @@ class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
 class Operation(
     Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """One edit. A golden case says what content it expects by patterns or exactly; an output brings the content."""
+    """One edit. A golden case gives the expected content as patterns or exactly; an output has the content itself."""
 
     type: Annotated[OperationType, in_order(OperationType)]
     target_block_id: str | None = None
@@ -87,7 +87,7 @@ resolved(list[Run], list[Block])
 
 
 def content_blocks(operation: Operation, new_id: str) -> list[Block]:
-    """What an operation brings: text, runs, a block or several, as blocks. Raises ValidationError if it is none."""
+    """The content of an operation (text, runs, blocks) as blocks. Raises ValidationError for anything else."""
     content = operation.content
     type_ = operation.block_type or "paragraph"
     if content is None:
@@ -106,7 +106,7 @@ def _is_run(item: dict[str, Any]) -> bool:
 
 
 def _with_ids(blocks: Any, prefix: str) -> Any:
-    """New blocks need no ids, at any depth; those that have none get one."""
+    """New blocks may lack ids, at any depth; those get one."""
     if not isinstance(blocks, list):
         return blocks
     named = []
@@ -119,6 +119,6 @@ def _with_ids(blocks: Any, prefix: str) -> Any:
 
 
 def content_text(operation: Operation) -> str:
-    """The text that an operation brings, blocks joined by newlines."""
+    """The text of an operation's content, blocks joined by newlines."""
     blocks = content_blocks(operation, "new")
     return Page("", blocks=blocks).text

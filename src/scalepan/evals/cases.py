@@ -1,4 +1,4 @@
-"""Golden cases and actual outputs: what was asked, what should come of it, and what came (NOTES, "Evals")."""
+"""Golden cases and actual outputs: what was asked, expected and produced (contract evals.1 to evals.6)."""
 
 from typing import Annotated, Any
 
@@ -10,13 +10,13 @@ from scalepan.evals.blocks import Page, PageOperations
 
 
 class Expected(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True):
-    """What should come of a case: operations on pages, or, for free text, an output or what stands in it."""
+    """The expected result of a case: operations on pages, or, for free text, an output or parts of it."""
 
     operations: list[PageOperations] = msgspec.field(default_factory=list)
     total_success_count: Annotated[int, Meta(ge=0)] | None = None
     output: Any = None
     contains: str | list[str] | None = None
-    """Texts that the output contains, wherever they stand in it."""
+    """Texts that the output contains, anywhere."""
     matches: str | list[str] | None = None
     """Regular expressions that are found in the output."""
 
@@ -44,12 +44,12 @@ class Case(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fie
         return expected.output is not None or expected.contains is not None or expected.matches is not None
 
     def without_answer(self) -> "Case":
-        """The case as a task may see it: what was asked, not what should come of it nor how that is judged."""
+        """The case as a task may see it: without what is expected and how it is scored."""
         return msgspec.structs.replace(self, expected=Expected(), scorers=None)
 
 
 class Output(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What an agent made of a case. Keys that are not known here are left alone."""
+    """What an agent produced for a case. Unknown keys are ignored."""
 
     id: str = ""
     operations: list[PageOperations] = msgspec.field(default_factory=list)

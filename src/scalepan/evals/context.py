@@ -19,7 +19,7 @@ THIRDS: tuple[Where, ...] = ("start", "middle", "end")
 
 
 class Evidence:
-    """The pages of one case, and what the output made of them. Worked out once, when a scorer asks."""
+    """The pages of one case before and after the output's operations. Computed once, when a scorer asks."""
 
     def __init__(self, pages: Sequence[Page], actual: Output, instruction: str = "") -> None:
         self.pages = pages
@@ -34,7 +34,7 @@ class Evidence:
 
     @cached_property
     def texts(self) -> dict[str, str]:
-        """The text of every page afterwards, by page id."""
+        """The text of every resulting page, by page id."""
         return {page.id: page.text for page in self.applied.pages}
 
     @cached_property
@@ -44,7 +44,7 @@ class Evidence:
 
     @cached_property
     def thirds(self) -> dict[str, dict[str | int | None, Where]]:
-        """By page, in which third each block stands; of the page afterwards, if the block is new."""
+        """By page, the third that each block is in; of the resulting page if the block is new."""
         places: dict[str, dict[str | int | None, Where]] = {}
         for page in (*self.applied.pages, *self.pages):
             ids = [block.id for block in page.walk()]
@@ -53,7 +53,7 @@ class Evidence:
         return places
 
     def target(self, page_id: str, operation: Operation) -> str | int | None:
-        """Which block an operation means: by id, or by index where there is no id. Both ways name the same block."""
+        """The block that an operation means: by id, or by index if there is no id. Both name the same block."""
         notes: Notes | None = self.applied.notes.get(page_id)
         node = notes.find(operation) if notes is not None else None
         if node is not None:
@@ -69,4 +69,4 @@ class Context(NamedTuple):
     options: Any = None
     embedder: "Callable[[], Embedder | None]" = lambda: None
     judge: "Callable[[], Judge] | None" = None
-    """The language model of the run's policy; None where a scorer is used by itself."""
+    """The language model of the run's policy; None if a scorer is used by itself."""

@@ -1,4 +1,4 @@
-"""What broke? The spec's flow as code: from low scores to causes, each with its evidence and its place."""
+"""What broke? From low scores to causes, each with its evidence and its place (contract evals.36)."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ CHECKS = {
     "operation_accuracy_low": ("unmatchedOperations", "which of type, target and position differs"),
     "target_precision_low": ("incorrectTargets", "why the target was not found"),
     "content_quality_low": ("contentIssues", "whether a pattern is too strict or not valid"),
-    "anti_hallucination_failed": ("the difference of input and output", "what was added, deleted or changed"),
+    "anti_hallucination_failed": ("the difference between input and output", "what was added, deleted or changed"),
 }
-"""By the spec's key: what to check, and what to analyze there (spec scorers.md, "debug strategy")."""
+"""By key: what to check, and what to analyze there (contract evals.36)."""
 NOTHING_KEY = "nothing_measured"
 CAUSES = {
     "type mismatch": "wrong type",
@@ -49,7 +49,7 @@ CAUSES = {
     "position mismatch": "wrong position",
     "missing": "missing",
 }
-# Which failure of the agent a cause points to (NOTES, "Evals").
+# Which failure of the agent a cause points to (contract evals.37).
 MODES = {
     "wrong type": "misread instruction",
     "wrong target": "misread instruction",
@@ -81,7 +81,7 @@ SENTENCES = {
     "block lost": "A block was lost",
     "untouched block changed": "An untouched block changed",
     "invented fact": "An invented fact was stated",
-    "unknown block deleted": "A block that is not there was to be deleted",
+    "unknown block deleted": "A delete names a block that does not exist",
     "not judged": "It could not be judged",
     "score too low": "The score is too low",
     "nothing measured": "The case did not pass",
@@ -89,13 +89,13 @@ SENTENCES = {
 
 
 SHOWN = 3
-"""Differences of a text that a sentence names."""
+"""How many differences a sentence names."""
 NEAR_MISSES, NEAR_MISS_MS = 5, 100.0
-"""How many missed patterns of a case are looked at more closely, and for how long each: it is only a hint."""
+"""How many missed patterns of a case are searched for near misses, and for how long each: it is only a hint."""
 
 
 class Cause(NamedTuple):
-    """One thing that broke: the spec's key, the cause, its evidence, where in the document, and the failure mode."""
+    """One thing that broke: the key, the cause, its evidence, where in the document, and the failure mode."""
 
     case_id: str
     key: str
@@ -114,12 +114,12 @@ class Cause(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What broke, for people."""
+        """What broke, as a sentence."""
         place = f" ({self.where} of the document)" if self.where else ""
         return f"{SENTENCES[self.cause]}{place}: {self.evidence}."
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs; what is empty is left out."""
+        """For programs, without empty fields."""
         told = {"cause": self.cause, "where": self.where, "evidence": self.evidence, "mode": self.mode}
         return {key: value for key, value in {**told, "diff": self.diff}.items() if value}
 
@@ -131,14 +131,14 @@ class Diagnosis(NamedTuple):
     golden_faults: list[str]
 
     def by_key(self) -> dict[str, list[Cause]]:
-        """The causes by the spec's key of the scorer that they belong to."""
+        """The causes by the key of the scorer that they belong to."""
         keys: dict[str, list[Cause]] = {}
         for cause in self.causes:
             keys.setdefault(cause.key, []).append(cause)
         return keys
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs: under the spec's keys what to check, what to analyze, and what was found."""
+        """For programs: by key, what to check, what to analyze, and what was found."""
         told: dict[str, Any] = {}
         for key, causes in self.by_key().items():
             check, analyze = CHECKS.get(key, ("details", "how expected and actual differ"))
@@ -179,7 +179,7 @@ def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals)
 
 
 def _difference(details: object) -> str:
-    """What a scorer of free text says of the two sides."""
+    """How expected and actual text differ, from the details of a free-text scorer."""
     match details:
         case TextDetails() | numeric.Details():
             return f"; expected {_quoted(details.expected)}, got {_quoted(details.actual)}"
@@ -278,12 +278,12 @@ def text_diff(before: str, after: str, name: str = "") -> str:
 
 
 def page_diff(before: Page, after: Page) -> str:
-    """What became of a page, block by block."""
+    """How a page changed, block by block."""
     return text_diff(before.text, after.text)
 
 
 def _where(page_id: str, operation: Operation, evidence: Evidence) -> Where:
-    """In which third of its page an operation's target stands; of the page afterwards, if the block is new."""
+    """The third of its page that an operation's target is in; of the resulting page if the block is new."""
     thirds = evidence.thirds.get(page_id, {})
     return thirds.get(evidence.target(page_id, operation), "")
 
@@ -301,7 +301,7 @@ def _target(target: Operation | target_block_precision.Target) -> str:
 
 
 def grouped(causes: Sequence[Cause]) -> list[tuple[str, str, int, list[str]]]:
-    """Causes with the place where they happen, most frequent first: cause, where, how often, in which cases."""
+    """Causes and where they happen, most frequent first: cause, place, count, cases."""
     counts = Counter((cause.cause, cause.where) for cause in causes)
     return [
         (cause, where, count, list(dict.fromkeys(c.case_id for c in causes if (c.cause, c.where) == (cause, where))))

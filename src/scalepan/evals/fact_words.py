@@ -77,4 +77,4 @@ COMPANIES = _words("""
     Toshiba Toyota Twitter Uber Walmart Yahoo
 """)
 NAMES = frozenset([*GIVEN_NAMES, *PLACES, *COMPANIES])
-"""Names that are no other English word, so that they are recognized at the start of a sentence too."""
+"""Names that are not also common English words, so that they are recognized at the start of a sentence too."""

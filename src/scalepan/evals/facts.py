@@ -16,7 +16,7 @@ KINDS = {
     "quoted": "quotation", "curly": "quotation", "corner": "quotation", "code": "identifier", "time": "number",
     "acronym": "name", "honored": "name", "company": "name",
 }  # fmt: skip
-"""What a group of the pattern finds, where its name does not say so."""
+"""The kind of fact that a group finds, if its name is not the kind."""
 
 
 class Fact(NamedTuple):
@@ -30,9 +30,9 @@ KANJI = r"\u4e00-\u9fff々〇"
 _MONTH = "|".join(MONTHS)
 _NUMBER = r"\d{1,40}(?:,\d{3}){0,12}(?:\.\d{1,40})?"
 
-# In this order: what is part of an address is not looked at as a number, and so on. Every repeat is bounded, or cannot
-# start in the middle of what it repeats, so that the time is linear in the text. Each line is only looked for where its
-# first pattern, a quick one, is found.
+# In this order: a part of an address is not also a number, and so on. Every repeat is bounded, or cannot start in the
+# middle of what it repeats, so the time is linear in the text. Each line is searched only if its first pattern, a cheap
+# one, is found.
 _COUNTED = "一二三四五六七八九十百千万億〇"
 _DATE = rf"""\b\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}\b | (?:\d{{1,4}}年)?\d{{1,2}}月\d{{1,2}}日
     | (?:[{KANJI}]{{1,6}}年)?[一二三四五六七八九十]{{1,3}}月[一二三四五六七八九十]{{1,4}}日
@@ -85,7 +85,7 @@ _DATES = re.compile(_DATE, re.VERBOSE)
 
 @lru_cache(maxsize=1024)
 def _pattern(signs: tuple[bool, ...]) -> re.Pattern[str]:
-    """Only what a text has signs of."""
+    """Only the patterns whose cheap test matches the text."""
     return re.compile("|".join(line for (_, line), has in zip(_LINES, signs, strict=True) if has), re.VERBOSE)
 
 
@@ -98,13 +98,13 @@ _LIST_NUMBER = re.compile(r"(?:^|\n)\s*$")
 _NOT_HONORED = ("客", "皆", "各", "神", "王", "同", "別", "模", "仕", "有")
 
 _PHONE = re.compile(r"\b(?!\d{4}-\d\d?-\d\d?\b)\d{1,8}(?:-\d{1,8}){2,6}\b")
-"""Digits in groups: a telephone number with 03 in it does not say that something takes 3 days."""
+"""Digits in groups: a telephone number that contains 03 does not state the number 3."""
 _NUMBERS = re.compile(rf"{_NUMBER}|[{_COUNTED}]{{1,12}}")
 _CAPITALIZED = re.compile(r"(?:[A-Z][a-z]+(?:[ -](?:of|the|and|for) )?[ -]?){2,}")
 _INSIDE = re.compile(r"(?<=[a-zà-ÿ,] )[^\W\d_]{2,}")
-"""Words that start no sentence."""
+"""Words after which a capital letter does not start a sentence."""
 FEW_WORDS, NOUNS = 20, 0.3
-"""Where more than this share of words inside sentences is capitalized, all nouns are, as in German."""
+"""If more than this share of words inside sentences is capitalized, all nouns are, as in German."""
 
 
 def facts(text: str, *, is_title: bool = False) -> Iterator[Fact]:
@@ -128,7 +128,7 @@ def facts(text: str, *, is_title: bool = False) -> Iterator[Fact]:
 
 
 def _is_none(group: str, text: str, match: re.Match[str]) -> bool:
-    """Whether what looks like a fact is none: the number of a list item, an emphasized word, `お客様`."""
+    """Whether a match is not a fact: the number of a list item, an emphasized word, `お客様`."""
     if group == "number":
         return _is_list_number(text, match)
     if group == "acronym":
@@ -140,7 +140,7 @@ def _is_name(text: str, match: re.Match[str]) -> bool:
     """Whether a word is capitalized because it is a name, and not because a sentence starts with it."""
     start = match.start()
     if text[match.end() : match.end() + 1] > "\u3000":
-        return True  # Japanese goes on right behind it, and has no capital letters
+        return True  # Japanese text follows directly, and has no capital letters
     before = max(0, start - LOOK_BACK)
     return _SENTENCE_START.search(text, before, start) is None or _TITLE.search(text, before, start) is not None
 
@@ -150,7 +150,7 @@ def _is_always_one(word: str) -> bool:
 
 
 def _in_title(text: str, match: re.Match[str]) -> bool:
-    """Whether it stands in a line whose words are all capitalized, so that a capital letter says nothing."""
+    """Whether all words of its line are capitalized, so that a capital letter means nothing."""
     start = text.rfind("\n", max(0, match.start() - LONGEST_TITLE), match.start()) + 1
     end = text.find("\n", match.end(), match.end() + LONGEST_TITLE)
     line = text[start : end if end >= 0 else len(text)]
@@ -170,7 +170,7 @@ def _is_list_number(text: str, match: re.Match[str]) -> bool:
 
 
 class Known:
-    """What the sources hold, so that a fact of theirs is recognized in another form: `two` for 2, `十月` for 10月."""
+    """The facts of the sources, recognized in other forms too: `two` for 2, `十月` for 10月."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.text = ""
@@ -183,13 +183,13 @@ class Known:
         self.add("\n".join(texts))
 
     def add(self, text: str) -> None:
-        """One source more."""
+        """Add a source."""
         text = normalize("NFKC", text)
         self.text += "\n" + _folded(text)
         self._unread.append(text)
 
     def has(self, fact: Fact) -> bool:
-        """Whether the sources state it: as it stands, which most facts do, or in another form."""
+        """Whether the sources state it: literally, as is most common, or in another form."""
         kind, text = fact
         if self._has_text(text):
             return True
@@ -206,7 +206,7 @@ class Known:
         return text in self.initials or all(_stem(word) in self.words for word in _WORDS.findall(text))
 
     def _read(self) -> None:
-        """Take in what was added since."""
+        """Index the sources added since the last call."""
         for text in self._unread:
             words = _WORDS.findall(text)
             self.words.update(map(_stem, words))
@@ -237,7 +237,7 @@ class Known:
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether it is not a part of a longer number or Latin word; Japanese has no spaces to tell."""
+    """Whether it is not part of a longer number or Latin word; Japanese has no spaces to go by."""
     before, after, next_ = text[start - 1 : start], text[end : end + 1], text[end + 1 : end + 2]
     if any(side.isascii() and side.isalnum() for side in (before, after) if side):
         return False
@@ -252,7 +252,7 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _stem(word: str) -> str:
-    """Word without what its number and case add: `Sundays`, `cart's`.
+    """The word without plural and possessive endings: `Sundays`, `cart's`.
 
     >>> _stem("Sundays"), _stem("Boxes"), _stem("Ann's")
     ('sunday', 'box', 'ann')

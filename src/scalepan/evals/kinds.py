@@ -10,7 +10,7 @@ from scalepan.evals.scorers.content_quality import wanted_content
 EDITS = ("operation-accuracy", "target-block-precision", "content-quality", "operation-result", "anti-hallucination")
 """Scorers of block edits: with neither pages nor operations they have nothing to judge."""
 NOT_OF_CONTENT = (*EDITS, "response-time")
-"""Scorers that say nothing of whether a text is right."""
+"""Scorers that do not tell whether a text is right."""
 NOTHING = "nothing was measured: the case has neither pages, nor expected operations, nor an expected output"
 NONE_APPLIES = "nothing was measured: none of its scorers applies to this case"
 

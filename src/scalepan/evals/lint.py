@@ -14,7 +14,7 @@ from scalepan.policy.evals import Evals
 
 FREE_TEXT = {"exact", "contains", "regex", "json-equal", "levenshtein", "numeric", "embedding-similarity"}
 OWN_KEYS = {"contains": "contains", "regex": "matches"}
-"""Scorers for which a case may say what it expects under a key of their own."""
+"""Scorers whose expectation a case may give under a key of their own."""
 
 
 class Finding(NamedTuple):
@@ -56,16 +56,16 @@ def _scorer_faults(bound: list[Bound]) -> Iterator[_Fault]:
 def _page_faults(case: Case) -> Iterator[_Fault]:
     for id_, count in Counter(page.id for page in case.pages).items():
         if count > 1:
-            yield "pages", "duplicate-id", f"page id {quoted(id_)} stands {count} times"
+            yield "pages", "duplicate-id", f"page id {quoted(id_)} occurs {count} times"
     for index, page in enumerate(case.pages):
         for id_, count in Counter(block.id for block in page.walk()).items():
             if count > 1:
-                yield f"pages[{index}]", "duplicate-id", f"block id {quoted(id_)} stands {count} times"
+                yield f"pages[{index}]", "duplicate-id", f"block id {quoted(id_)} occurs {count} times"
 
 
 def _nothing_faults(case: Case, bound: list[Bound]) -> Iterator[_Fault]:
     if not case.is_edit and not case.is_text and not can_measure(case, [one.type for one in bound]):
-        message = "has neither operations nor an output, and there are no pages: nothing is measured, so it cannot pass"
+        message = "has no operations, no output and no pages: nothing is measured, so it cannot pass"
         yield "expected", "nothing-measured", message
     elif bound and not can_measure(case, [one.type for one in bound]):
         listed = ", ".join(one.type for one in bound)
@@ -90,12 +90,12 @@ def _operation_faults(case: Case, bound: list[Bound], policy: Evals) -> Iterator
 
 
 def _searches_page(one: Bound) -> bool:
-    """Whether a scorer looks for patterns in the whole page, so that it finds what stood there before."""
+    """Whether a scorer searches the whole page for patterns, so that it finds text that was there before."""
     return one.type == "operation-result" or (one.type == "content-quality" and one.options.scope == "page")
 
 
 class _Looked:
-    """A page, and what is asked of it for every operation."""
+    """The faults of a page's operations."""
 
     def __init__(self, page: Page) -> None:
         self.id = page.id
@@ -113,7 +113,7 @@ def _target_faults(operation: Operation, page: _Looked, path: str) -> Iterator[_
     if id_ is not None and id_ not in page.ids:
         yield f"{path}.targetBlockId", "never-passes", f"{quoted(id_)} is not a block of page {quoted(page.id)}"
     if index is not None and index >= len(page.blocks):
-        yield f"{path}.targetIndex", "never-passes", f"{index} is past the {len(page.blocks)} blocks of the page"
+        yield f"{path}.targetIndex", "never-passes", f"{index} is out of range: the page has {len(page.blocks)} blocks"
     elif id_ in page.ids and index is not None and page.blocks[index].id != id_:
         message = f"{quoted(id_)} is not the block at {index}, which is {quoted(page.blocks[index].id)}"
         yield path, "id-and-index-disagree", message
@@ -124,17 +124,17 @@ def _pattern_faults(pattern: str, page: _Looked | None, path: str, policy: Evals
         if found(pattern, "", policy.patterns):
             yield path, "never-fails", f"{quoted(pattern)} matches the empty text"
         elif page is not None and found(pattern, page.text, policy.patterns):
-            yield path, "never-fails", f"{quoted(pattern)} matches the page before it is edited"
+            yield path, "never-fails", f"{quoted(pattern)} already matches the original page"
     except PatternTimeoutError as error:
         yield path, "slow-pattern", str(error)
     except InputError as error:
         yield path, "never-passes", error.problem
     if _is_whole_text(pattern):
-        yield path, "full-match-only", f"{quoted(pattern)} asks for the whole page, word for word; search for a part"
+        yield path, "full-match-only", f"{quoted(pattern)} matches only a whole page; search for a part of it"
 
 
 def _is_whole_text(pattern: str) -> bool:
-    """Whether a pattern is one text between `^` and `$`, and nothing else will do."""
+    """Whether a pattern is a literal text between `^` and `$`."""
     if not pattern.startswith("^") or not pattern.endswith("$") or pattern.endswith(r"\$"):
         return False
     choices = plain_words(pattern[1:-1])

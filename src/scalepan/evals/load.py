@@ -33,7 +33,7 @@ class CaseFile:
     """A checked file of golden cases. A JSONL file is read again case by case, so that its size does not matter."""
 
     def __init__(self, path: str | os.PathLike[str], policy: Evals | Given = None) -> None:
-        """`policy` is the section `evals`, or what a whole policy may be given as; by default the policy in force."""
+        """`policy` is the section `evals`, or a whole policy in any form; by default the policy in force."""
         self.path = path = as_path("path", path, "a file of golden cases: .yaml or .jsonl")
         self.policy = policy if isinstance(policy, Evals) else policy_given(policy).evals
         self._yaml: list[Case] | None = None
@@ -63,7 +63,7 @@ class CaseFile:
             if case is not None:
                 faults = _case_faults(case, self.policy)
                 if case.id in seen:
-                    faults.append(Problem("id", f"{quoted(case.id)} stands on line {seen[case.id]} too"))
+                    faults.append(Problem("id", f"{quoted(case.id)} is on line {seen[case.id]} too"))
                 seen.setdefault(case.id, line.number)
             for fault in faults:
                 yield CaseError(fault.message, file=str(self.path), line=line.number, id=_id(case), path=fault.path)
@@ -87,7 +87,7 @@ class CaseFile:
                 self._yaml.append(case)
                 faults = _case_faults(case, self.policy)
                 if case.id in seen:
-                    faults.append(Problem("id", f"{quoted(case.id)} stands twice"))
+                    faults.append(Problem("id", f"{quoted(case.id)} occurs twice"))
                 seen.add(case.id)
             name = _id(case) or (raw.get("id") if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None)
             for fault in faults:
@@ -96,7 +96,7 @@ class CaseFile:
 
 
 class OutputFile:
-    """A checked JSONL file of actual outputs. Only where each one stands is kept in memory."""
+    """A checked JSONL file of actual outputs. Only their offsets are held in memory."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path = as_path("path", path, "a JSONL file of outputs")
@@ -117,14 +117,14 @@ class OutputFile:
         return self._at.keys()
 
     def get(self, case: Case) -> Output:
-        """The output of a case; one that says that there is none, where there is none."""
+        """The output of a case; if there is none, an output whose error says so."""
         if case.id not in self._at:
             return Output(id=case.id, error=f"no output for this case in {self.path}")
         self._file.seek(self._at[case.id])
         return _OUTPUT.decode(self._file.readline())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _check(self) -> Iterator[CaseError]:
@@ -141,7 +141,7 @@ class OutputFile:
 
 
 def together(faults: list[CaseError]) -> CaseError:
-    """One error that has them all: the first, and the others line by line behind it."""
+    """One error for all problems: the first, then the others line by line."""
     first, *others = faults
     more = [other.lines[0] for other in others[:SHOWN_PROBLEMS]]
     if len(others) > SHOWN_PROBLEMS:
@@ -170,7 +170,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None = None) -> tuple[Any, list[Problem]]:
-    """What a line holds, or what is wrong with it."""
+    """The decoded line, or what is wrong with it."""
     try:
         return decoder.decode(data), []
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -190,19 +190,19 @@ def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, l
     try:
         return msgspec.convert(raw, type_), []
     except (msgspec.ValidationError, UnicodeError):
-        # What types do not say is looked at too: every problem is to be reported, not those of one kind.
+        # Report the problems that types cannot express too, not only those of one kind.
         return None, [*problems(raw, type_), *(_case_faults(raw, policy) if policy is not None else [])]
     except RecursionError:
         return None, [Problem("", "is nested too deeply")]
 
 
 def case_faults(case: Case, policy: Evals) -> list[Problem]:
-    """What types cannot say is wrong with a case: positions, patterns, scorers."""
+    """Problems of a case that types cannot express: positions, patterns, scorers."""
     return _case_faults(case, policy)
 
 
 def _case_faults(case: Any, policy: Evals) -> list[Problem]:
-    """What types cannot say, of a case or of raw data that may be none: positions, patterns, scorers."""
+    """The same for a case, or for raw data that may not be one."""
     faults = []
     for i, j, type_, position, patterns in _asked(case) if isinstance(case, Case) else _asked_raw(case):
         if type_ == "insert" and position is None:
@@ -229,14 +229,14 @@ _Asked = tuple[int, int, Any, Any, list[str]]
 
 
 def _asked(case: Case) -> Iterator[_Asked]:
-    """Of every expected operation: where it stands, its type, position and patterns."""
+    """For every expected operation: its path, type, position and patterns."""
     for i, group in enumerate(case.expected.operations):
         for j, one in enumerate(group.operations):
             yield i, j, one.type, one.position, one.expected_content_patterns or []
 
 
 def _asked_raw(raw: Any) -> Iterator[_Asked]:
-    """The same of data that does not fit: whatever can be recognized."""
+    """The same for invalid data, as far as it can be recognized."""
     expected = raw.get("expected") if isinstance(raw, dict) else None
     for i, group in enumerate(_list(expected.get("operations") if isinstance(expected, dict) else None)):
         for j, one in enumerate(_list(group.get("operations") if isinstance(group, dict) else None)):
@@ -246,7 +246,7 @@ def _asked_raw(raw: Any) -> Iterator[_Asked]:
 
 
 def _text_patterns(case: Any) -> Iterator[tuple[str, str]]:
-    """The patterns that are searched in a text, each with its path: of a case, or of raw data that may be none."""
+    """The patterns that are searched in a text, each with its path: of a case, or of raw data that may not be one."""
     raw = msgspec.structs.asdict(case.expected) if isinstance(case, Case) else _dict(_dict(case).get("expected"))
     scorers = case.scorers if isinstance(case, Case) else _dict(case).get("scorers")
     keys = ["matches"]

@@ -1,4 +1,4 @@
-"""Scorers of one's own from a Python file: one that the user names in this call, or theirs in the configuration folder.
+"""Custom scorers from a Python file: one that the user names in this call, or the one in the configuration folder.
 
 Golden cases, policies and stores come from anybody, so they can name a scorer but never a module, a file or a
 function. Code is run only when the user says which file it is in.
@@ -19,7 +19,7 @@ FILE_NAME = "scorers.py"
 
 
 def run_file(path: Path) -> None:
-    """Run a Python file, so that what it registers is registered. Whatever it raises becomes an InputError."""
+    """Run a Python file, which registers its scorers. Whatever it raises becomes an InputError."""
     try:
         with open_source(path) as file:
             source = file.read()
@@ -27,7 +27,7 @@ def run_file(path: Path) -> None:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
     module = ModuleType(f"scalepan_own_{path.stem}")
     module.__file__ = str(path)
-    # Dataclasses and typing look their module up by its name.
+    # Dataclasses and typing look up their module by name.
     sys.modules[module.__name__] = module
     try:
         # Compiled from the source itself: a __pycache__ beside it is not what the user named.
@@ -40,7 +40,7 @@ def run_file(path: Path) -> None:
 
 @contextmanager
 def _imports_from(folder: Path) -> Iterator[None]:
-    """A file may import what stands beside it; last, so that nothing there takes the place of an installed package."""
+    """A file may import its neighbors; last in the path, so that they cannot replace an installed package."""
     entry = str(folder.resolve())
     sys.path.append(entry)
     try:
@@ -50,7 +50,7 @@ def _imports_from(folder: Path) -> Iterator[None]:
 
 
 def users_file() -> Path | None:
-    """`scorers.py` in the user's configuration folder, if there is one that nobody else can write."""
+    """`scorers.py` in the user's configuration folder, if it exists and nobody else can write to it."""
     from platformdirs import user_config_path
 
     path = user_config_path("scalepan") / FILE_NAME
@@ -58,7 +58,7 @@ def users_file() -> Path | None:
         return None
     for one in (path, path.parent):
         if not _is_theirs_alone(one):
-            raise InputError("is not used: somebody else owns it or may write it", file=str(one))
+            raise InputError("is not used: another user owns it or may write to it", file=str(one))
     return path
 
 

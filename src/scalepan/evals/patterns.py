@@ -1,4 +1,4 @@
-"""Regular expressions over page content: searched, within a time limit, and, where they miss, how near they came."""
+"""Regular expressions over page content: searched within a time limit, and, if not found, the nearest miss."""
 
 import re
 from collections.abc import Sequence
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
 
 LONGEST_NEAR_MISS = 8
 NEAR_TEXT = 20_000
-"""Where a near miss is looked for: fuzzy search is slow, and what it finds is only a hint."""
+"""How much text is searched for a near miss: fuzzy search is slow, and its result is only a hint."""
 
 
 MOST_REPEATS = 100_000
-"""How often nested `{n}` may ask for a thing in all: the engine makes room for each of them when it compiles."""
+"""The most repeats that nested `{n}` may add up to: the engine allocates room for each of them when it compiles."""
 
 
 class PatternTimeoutError(Exception):
-    """A pattern searched for longer than it may, or needs more memory than there is."""
+    """A pattern exceeded its time limit, or needs too much memory."""
 
 
 @lru_cache(maxsize=4096)
 def compiled(pattern: str, ignore_case: bool) -> "regex.Pattern[str]":
-    """The pattern, `.` crossing lines; InputError if it is none."""
+    """The compiled pattern, `.` matching newlines; InputError if it is invalid."""
     import regex
 
     _check_shape(pattern)
     flags = regex.DOTALL | (regex.IGNORECASE if ignore_case else 0)
     try:
-        # It is kept here; the package's own cache would keep it, and search for it, once more.
+        # Cached here; the package's own cache would store it, and look it up, a second time.
         return regex.compile(pattern, flags, cache_pattern=False)
     except RecursionError:
         raise InputError(f"{quoted(pattern)} is nested too deeply") from None
     except MemoryError:
         raise InputError(f"{quoted(pattern)} needs too much memory") from None
-    except Exception as error:  # whatever the engine's parser stumbles over, the pattern is at fault
+    except Exception as error:  # whatever the engine's parser raises, the pattern is at fault
         raise InputError(f"{quoted(pattern)} is not a regular expression: {error}") from None
 
 
@@ -55,13 +55,13 @@ _SHAPE = re.compile(
 
 
 def _check_shape(pattern: str) -> None:
-    """InputError for what compiles and then takes all memory or time: recursion, and repeats of repeats."""
+    """InputError for patterns that compile and then exhaust memory or time: recursion, and repeats of repeats."""
     repeats = [1]
-    """By depth of groups: how often what stands there is asked for."""
+    """The number of repeats, by depth of groups."""
     closed = 1
     for token in _SHAPE.finditer(pattern):
         if token["recursion"]:
-            raise InputError(f"{quoted(pattern)} calls itself by {token['recursion']}; recursion is not supported")
+            raise InputError(f"{quoted(pattern)} calls itself with {token['recursion']}; recursion is not supported")
         if token["open"]:
             repeats.append(1)
         elif token["close"] and len(repeats) > 1:
@@ -76,11 +76,11 @@ def _check_shape(pattern: str) -> None:
 
 
 def _count(digits: str) -> int:
-    # Whoever writes more digits than this asks for too much, however many more there are.
+    # More digits than this are too many repeats in any case.
     return min(int(digits[:9]), MOST_REPEATS + 1) if digits else 0
 
 
-# An escaped sign; `.*`; `|`; a group or a class of signs that mean themselves, once; such signs.
+# An escaped character; `.*`; `|`; a group or class of literal characters, once; literal characters.
 _SIMPLE = re.compile(
     r"\\(?P<escaped>[^\w\s])"
     r"|(?P<anything>\.\*\??)"
@@ -92,18 +92,18 @@ _SIMPLE = re.compile(
 _SPECIAL = re.compile(r"[\\^$.?*+{}\[\]()]")
 MOST_CHOICES = 32
 _OWN_DIALECT = re.compile(r"\[\^?\[|--|&&|~~|\|\||\{(?!\d+,?\d*\})")
-"""What the engine reads differently than the standard library does: sets within sets, and errors in braces."""
+"""Syntax that the engine reads differently from the standard library: sets within sets, and errors in braces."""
 _ATOM = r"(?:\\[^\w\s]|\\[dDnt]|\[\^?(?:[^\\\]\[^]|\\[^\w\s]|\\[dDnt])+\]|[^\\^$?*+{}\[\]()|])"
 _TOKENS = rf"(?:{_ATOM}|[\^$])*"
 _QUICK = re.compile(rf"{_TOKENS}(?:{_ATOM}[*+]\??{_TOKENS})?")
-"""Signs, sets, and one repeat of a single sign at most: without choices, nothing can be tried in many ways."""
+"""Characters, sets, and at most one repeat of a single character: without alternatives there is no backtracking."""
 QUICK_TEXT = 4096
-"""How long a text may be for it: one repeat takes the square of that at worst, some ten milliseconds."""
+"""The longest text for it: one repeat takes the square of that at worst, some ten milliseconds."""
 
 
 @lru_cache(maxsize=4096)
 def plain_words(pattern: str) -> tuple[tuple[str, ...], ...] | None:
-    """A pattern of words, `.*` and choices as its alternatives, each the words in their order; None for any other.
+    """The alternatives of a pattern of words and `.*`, each as its words in order; None for any other pattern.
 
     Most patterns of golden cases are like that. Compiling one costs more than a hundred searches for words.
 
@@ -139,7 +139,7 @@ def _endings(found: dict[str, str | None]) -> Sequence[str]:
 
 
 def _in_order(words: tuple[str, ...], text: str) -> bool:
-    """Whether the words stand in the text one behind the other: what `.*` between them asks for, lines or not."""
+    """Whether the text has the words one after the other, as `.*` between them requires, across lines too."""
     at = 0
     for word in words:
         at = text.find(word, at)
@@ -151,9 +151,9 @@ def _in_order(words: tuple[str, ...], text: str) -> bool:
 
 @lru_cache(maxsize=512)
 def quick(pattern: str) -> re.Pattern[str] | None:
-    """The pattern for the standard library's engine, if it cannot search for long; None for any other.
+    """The pattern for the standard library's engine, if it cannot take long; None for any other.
 
-    That engine compiles in a third of the time and searches many times as fast, but knows no time limit.
+    That engine compiles in a third of the time and searches many times as fast, but has no time limit.
 
     >>> quick("[Cc]art.*[^0-9]42") is not None, quick("(a+)+$"), quick("a.*b.*c")
     (True, None, None)
@@ -170,15 +170,15 @@ def _is_quick(pattern: str) -> bool:
 
 
 def check_length(pattern: str, limits: Patterns) -> None:
-    """InputError if a pattern is longer than one may be."""
+    """InputError if a pattern is too long."""
     if len(pattern) > limits.longest:
         raise InputError(f"{quoted(pattern)} has {len(pattern):,} characters; a pattern has at most {limits.longest:,}")
 
 
 def check_pattern(pattern: str, limits: Patterns) -> None:
-    """InputError if this is no pattern, or one that would take all memory or time."""
+    """InputError if the pattern is invalid, or would exhaust memory or time."""
     check_length(pattern, limits)
-    # Only a range can be wrong in what is quick, as in [z-a]; the rest need not be compiled to know that it is right.
+    # In a quick pattern only a range such as [z-a] can be wrong; the rest need not be compiled to be checked.
     if plain_words(pattern) is None and ("-" in pattern or not _is_quick(pattern)) and quick(pattern) is None:
         compiled(pattern, False)
 
@@ -201,7 +201,7 @@ def found(pattern: str, text: str, limits: Patterns) -> bool:
 
 
 def with_case(limits: Patterns, ignore_case: bool | None) -> Patterns:
-    """The limits with a scorer's own word on case, if it has one."""
+    """The limits, with the scorer's own setting for case, if it has one."""
     return limits if ignore_case is None else msgspec.structs.replace(limits, ignore_case=ignore_case)
 
 
@@ -212,7 +212,7 @@ MOST_ASKED = 20
 
 
 def literals(pattern: str) -> str:
-    """The words of a pattern, without what is syntax.
+    """The literal words of a pattern, without its syntax.
 
     >>> literals(r"Cart.*(?:total|sum): \\d+")
     'Cart   total sum :   '
@@ -224,7 +224,7 @@ def literals(pattern: str) -> str:
 
 
 def asked_for(patterns: Sequence[str], text: str, limits: Patterns) -> list[str]:
-    """What in a text was asked for by the patterns: what they match, but not what only a wildcard let pass.
+    """The parts of a text that the patterns asked for: what they match, without what only a wildcard matched.
 
     >>> asked_for([r"due \\d+ May.*paid"], "due 5 May, said Bob, is paid", Patterns())
     ['due 5 May', 'paid']
@@ -233,7 +233,7 @@ def asked_for(patterns: Sequence[str], text: str, limits: Patterns) -> list[str]
     for pattern in patterns[:MOST_ASKED]:
         for piece in _WILDCARD.split(pattern):
             if piece and not _LOOSE.search(piece):
-                # A piece that does not stand alone, such as half a group, asks for nothing.
+                # A piece that is not a pattern by itself, such as half a group, is skipped.
                 with suppress(InputError, TimeoutError, MemoryError):
                     match = compiled(piece, limits.ignore_case).search(text, timeout=limits.timeout_ms / 1000.0)
                     found += [match.group()] if match else []
@@ -249,7 +249,7 @@ class NearMiss(NamedTuple):
 
 
 def near_miss(pattern: str, text: str, limits: Patterns) -> NearMiss | None:
-    """The place where the pattern fits best with a few characters changed; None if it fits nowhere nearly."""
+    """Where the pattern matches best with a few characters changed; None if nothing comes close."""
     import regex
 
     flags = regex.DOTALL | regex.BESTMATCH | (regex.IGNORECASE if limits.ignore_case else 0)

@@ -1,4 +1,4 @@
-"""What a case's average and verdict were made of, and how they are made again."""
+"""What a case's average and verdict were computed from, and how they are recomputed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,11 @@ from scalepan.evals.run import CaseResult
 from scalepan.score import Score
 
 KEPT = ("score", "threshold", "weight", "status")
-"""What is kept of a scorer's verdict: numbers, for reasons and details quote the output."""
+"""What is stored of a scorer's verdict: numbers only, because reasons and details quote the output."""
 
 
 def inputs_of(result: CaseResult) -> dict[str, Any]:
-    """What is kept of a case that was judged: each scorer's number, what it takes to pass, and how much it counts."""
+    """What is stored of a case: each scorer's score, threshold and weight."""
     scorers = {
         name: {"type": one.type, **{key: getattr(one, key) for key in KEPT}}
         for name, one in zip(result.to_dict()["scores"], result.results, strict=True)
@@ -24,14 +24,14 @@ def inputs_of(result: CaseResult) -> dict[str, Any]:
 
 
 def body_of(result: CaseResult) -> dict[str, Any]:
-    """The average as it is kept, with the verdict."""
+    """The average as it is stored, with the verdict."""
     score = result.score
     reason = "" if score.value is not None else f"no scorer gave a number ({score.status})"
     return msgspec.structs.replace(score, reason=reason, details={"verdict": _verdict(result.passed)}).to_dict()
 
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
-    """The average once more, and whether the case passes."""
+    """The average recomputed, and whether the case passes."""
     results = [ScorerResult(**one, reason="not measured") for one in inputs["scorers"].values()]
     try:
         passed = is_passed(results)

@@ -1,6 +1,6 @@
-"""Which scorer does a name mean? Built in, registered by decorator, or an entry point of an installed package.
+"""Which scorer does a name stand for? Built in, registered by decorator, or an entry point of an installed package.
 
-A list of scorers is data, and data never runs: it can name what is registered, and nothing else.
+A list of scorers is data, and data never runs: it can name registered scorers and nothing else.
 """
 
 import inspect
@@ -53,9 +53,9 @@ Judge = Callable[[Output, Expected, Context], Score]
 
 
 class Scorer(Protocol):
-    """A scorer of one's own as a class: the score, and details for whoever wants to know why.
+    """A custom scorer as a class: the score, and details that explain it.
 
-    `getDetails`, as the spec spells it, works too, and so does a class without details.
+    `getDetails` works too, and so does a class without details.
     """
 
     def score(self, actual: Any, expected: Any) -> float:
@@ -102,7 +102,7 @@ def load_scorers(path: str | os.PathLike[str]) -> list[str]:
     run_file(Path(path))
     names = [name for name, one in _registered.items() if one is not before.get(name)]
     if not names:
-        raise InputError("registers no scorer; mark one with @scalepan.scorer('its-name')", file=str(path))
+        raise InputError("registers no scorer; decorate one with @scalepan.scorer('its-name')", file=str(path))
     return names
 
 
@@ -111,7 +111,7 @@ def _has_score(target: Any) -> bool:
 
 
 class Bound(NamedTuple):
-    """A scorer as a list names it: with its weight, threshold and options, ready to judge."""
+    """A scorer of a list with its weight, threshold and options, ready to run."""
 
     type: str
     weight: float
@@ -189,7 +189,7 @@ def _number(value: Any, path: str, highest: float) -> float:
 
 
 def _find(name: str, path: str) -> _Registered:
-    """The module, function or class that a name means, and the threshold that it brings."""
+    """The module, function or class of a name, and its default threshold."""
     if name in _registered:
         return _registered[name]
     if name in BUILT_IN:
@@ -208,7 +208,7 @@ _users_file_run: set[Path] = set()
 
 
 def _from_users_file(name: str) -> _Registered | None:
-    """What the user's own file registers; it is run when a name is not known otherwise, and once."""
+    """The scorers of the user's own file; it is run once, when a name is not found elsewhere."""
     file = users_file()
     if file is not None and file not in _users_file_run:
         load_scorers(file)
@@ -231,7 +231,7 @@ def _as_judge(name: str, target: Any, options: dict[str, Any], path: str) -> tup
     if inspect.ismodule(target) and _has_score(target):
         return target.score, _typed_options(target.Options, options, path)
     if inspect.isclass(target):
-        # The options are data. A class that is no scorer would do with them whatever it does.
+        # The options are data. A class that is not a scorer must not be called with them.
         if not _has_score(target):
             raise InputError(f"scorer '{name}' is a class without score(actual, expected)", path=path)
         try:
@@ -275,7 +275,7 @@ def _from_function(name: str, function: Callable[..., Any]) -> Judge:
 
 
 def _as_score(name: str, value: Any, details: Any) -> Score:
-    """What a scorer of one's own returned: a Score as it is, a number or a yes or no as one."""
+    """What a custom scorer returned, as a Score: a Score unchanged, a number or a bool converted."""
     if isinstance(value, Score):
         return value
     if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:

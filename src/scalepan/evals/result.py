@@ -1,4 +1,4 @@
-"""How scores become a verdict: every scorer passes, or the case fails (spec scorers.md, "pass logic")."""
+"""How scores become a verdict: every scorer passes, or the case fails (contract evals.28 to evals.31)."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -12,11 +12,11 @@ from scalepan.score import Part, Score, Status
 
 
 class ScorerDetails(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Evidence of a scorer; each has its own keys, as the spec spells them."""
+    """Evidence of a scorer; each has its own keys, as the contract spells them."""
 
 
 class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What one scorer says of one case, and what it takes to pass."""
+    """One scorer's score for one case, and the threshold to pass."""
 
     type: str = ""
     score: float | None
@@ -28,14 +28,14 @@ class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passes; None where there was nothing to judge."""
+        """Whether it passes; None if it is not applicable."""
         if self.status == "not_applicable":
             return None
         return self.score is not None and self.score >= self.threshold
 
 
 def is_passed(results: Sequence[ScorerResult]) -> bool:
-    """Whether every scorer passes. One with nothing to judge has no say; one that failed is never green.
+    """Whether every scorer passes. One that is not applicable does not count; one that failed never passes.
 
     >>> is_passed([ScorerResult(score=0.8, threshold=0.8), ScorerResult(score=0.5, threshold=0.6)])
     False
@@ -70,7 +70,7 @@ def _check_results(results: object) -> None:
 
 
 def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
-    """The average as a Score whose parts are the scorers; without a value where none was measured."""
+    """The average as a Score whose parts are the scorers; without a value if none was measured."""
     measured = [result for result in results if result.score is not None]
     total = 0.0
     for result in measured:
@@ -88,7 +88,7 @@ def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
 
 
 def as_json(value: Any) -> Any:
-    """Details as JSON can say them: JSON has no infinity and no NaN, so these are written out.
+    """Details as JSON, which has no infinity and no NaN, so these are written as text.
 
     >>> as_json({"ratio": float("inf"), "tried": (1, 2.5)})
     {'ratio': 'inf', 'tried': [1, 2.5]}

@@ -1,4 +1,4 @@
-"""Cases, outputs and scorers to results: one after the other, or several at once where a task makes the outputs."""
+"""Cases, outputs and scorers to results: one after the other, or several at once if a task makes the outputs."""
 
 import os
 from collections import deque
@@ -28,7 +28,7 @@ Produce = Callable[[Case], Output]
 
 
 class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of one case: passed or not, the average as a Score, and every scorer's verdict."""
+    """The result of one case: passed or not, the average as a Score, and every scorer's verdict."""
 
     id: str
     passed: bool
@@ -38,7 +38,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def weighted_average(self) -> float | None:
-        """The average; None where nothing was measured."""
+        """The average; None if nothing was measured."""
         return self.score.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,7 +57,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _free(type_: str, taken: Mapping[str, Any]) -> str:
-    """A scorer may stand in a list more than once, with other options: `regex`, `regex#2`."""
+    """Unique names: a list may have a scorer more than once, with other options (`regex`, `regex#2`)."""
     number = 1
     while (name := type_ if number == 1 else f"{type_}#{number}") in taken:
         number += 1
@@ -65,7 +65,7 @@ def _free(type_: str, taken: Mapping[str, Any]) -> str:
 
 
 class Evaluator:
-    """Scorers under a policy. `scorers`: a preset's name or a list; a case's own list comes before both.
+    """Scorers under a policy. `scorers`: a preset's name or a list; a case's own list overrides both.
 
     A preset is for block edits: a free-text case without scorers gets what its `expected` asks for. A list judges
     every case. `scorers_from`: a Python file whose `@scorer` registrations may then be named; it is run.
@@ -152,14 +152,14 @@ def _unmeasured(one: Bound, status: Status, reason: str) -> ScorerResult:
 
 
 def scorer_list(scorers: str | Sequence[Mapping[str, Any]] | None, policy: Policy) -> Sequence[Mapping[str, Any]]:
-    """A preset by name, a list as it is, or the policy's preset."""
+    """A preset by name, a list unchanged, or the policy's preset."""
     if scorers is None:
         scorers = policy.evals.preset
     if isinstance(scorers, str):
         if scorers not in policy.evals.presets:
             raise InputError(f"no preset '{scorers}'; there are {', '.join(policy.evals.presets)}")
         return policy.evals.presets[scorers]
-    given: Any = [scorers] if isinstance(scorers, Mapping) else scorers  # one is meant as such, and not its keys
+    given: Any = [scorers] if isinstance(scorers, Mapping) else scorers  # a single scorer, not its keys
     if not isinstance(given, Sequence):
         raise wrong("scorers", scorers, "a preset's name, a list such as [{'type': 'exact'}], or None")
     return given
@@ -170,7 +170,7 @@ def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tu
         for case in cases:
             yield case, produce(case)
         return
-    # A few are always under way, and results wait for their turn: the cases themselves are not all read at once.
+    # A few are always running, and results wait for their turn: the cases are not all read at once.
     pool = ThreadPoolExecutor(jobs)
     waiting: deque[tuple[Case, Future[Output]]] = deque()
     try:
@@ -182,6 +182,6 @@ def _produced(cases: Iterable[Case], produce: Produce, jobs: int) -> Iterator[tu
         for case, future in waiting:
             yield case, future.result()
     finally:
-        # Whoever stops early (Ctrl-C, an error) does not wait for what is under way.
+        # After Ctrl-C or an error, do not wait for running tasks.
         pool.shutdown(wait=False, cancel_futures=True)
         stop_all()

@@ -1,6 +1,6 @@
-"""A run as a file: one JSON line a case, appended as results come, so that a killed run goes on where it was.
+"""A run as a file: one JSON line per case, appended as results come, so that a killed run can resume.
 
-Details quote pages and outputs, so a run file is redacted like everything that is kept, and is its owner's alone.
+Details quote pages and outputs, so a run file is redacted like everything stored, and only its owner can read it.
 """
 
 import os
@@ -19,18 +19,18 @@ from scalepan.redact import Redactor
 
 
 class RunFile:
-    """Results on disk. `resume` keeps what a file has; without it, a file that has something is not touched."""
+    """Results on disk. `resume` continues a file; without it, a file that has results is an error."""
 
     def __init__(self, path: Path, *, resume: bool, redactor: Redactor | None = None) -> None:
         self.path = path
         self._redactor = redactor if redactor is not None else Redactor()
         self.done: list[bool] = []
-        """Whether each case passed that the file has a result for already."""
+        """By case that the file already has: whether it passed."""
         self._ids: Counter[str] = Counter()
         try:
             if path.exists() and path.stat().st_size:
                 if not resume:
-                    raise InputError("has results already; --resume goes on with them, or name another", file=str(path))
+                    raise InputError("already has results; add --resume, or name another file", file=str(path))
                 whole = self._read()
                 self._file: BinaryIO = os.fdopen(open_private(path, os.O_RDWR), "r+b")
                 # A process that was killed while writing leaves half a line behind.
@@ -42,9 +42,9 @@ class RunFile:
             raise InputError(f"cannot be written: {error.strerror}", file=str(path)) from None
 
     def takes(self, case_id: str) -> bool:
-        """Whether a case is still to be judged. Cases are asked about once each, in their order.
+        """Whether a case has yet to be scored. Ask once per case, in order.
 
-        Ids are redacted, so several may look alike in the file; then the first ones are those that it has.
+        Ids are redacted, so several may look alike in the file; then the first ones count as done.
         """
         redacted = self._redactor.redact(case_id).text
         if self._ids[redacted]:
@@ -53,19 +53,19 @@ class RunFile:
         return True
 
     def add(self, row: dict[str, object]) -> None:
-        """Append one result; it is the file's when this returns."""
+        """Append one result; it is written when this returns."""
         self._file.write(redacted_json(row, self._redactor) + b"\n")
         self._file.flush()
 
     def close(self) -> None:
-        """Put everything on disk and let go of the file."""
+        """Flush to disk and close the file."""
         self._file.flush()
         if stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
             os.fsync(self._file.fileno())
         self._file.close()
 
     def _read(self) -> int:
-        """Take in what is there; where the last whole line ends."""
+        """Read the results that are there; returns where the last whole line ends."""
         end = 0
         for line, data in enumerate(_whole_lines(self.path), 1):
             try:
@@ -81,7 +81,7 @@ class RunFile:
 
 
 def redacted_json(row: dict[str, object], redactor: Redactor) -> bytes:
-    """A row as JSON with every text redacted: alone, and then beside its key, which may be what announces a secret."""
+    """A row as JSON with every text redacted: alone, and then together with its key, which may announce a secret."""
     plain = _redacted(msgspec.to_builtins(row, enc_hook=str), redactor)
     line = msgspec.json.encode(plain)
     again = redactor.redact(line.decode()).text.encode()
@@ -90,7 +90,7 @@ def redacted_json(row: dict[str, object], redactor: Redactor) -> bytes:
     try:
         msgspec.json.decode(again, type=_Result)
     except (msgspec.DecodeError, UnicodeError):
-        # The cut went through the JSON itself. What stands beside its key is then cut value by value.
+        # Redaction broke the JSON syntax, so redact value by value instead.
         return msgspec.json.encode(_redacted(plain, redactor, with_keys=True))
     return again
 
@@ -109,7 +109,7 @@ def _redacted(value: Any, redactor: Redactor, *, with_keys: bool = False) -> Any
 
 
 def _pair(key: str, value: Any, redactor: Redactor) -> Any:
-    """A value as it is, or a placeholder where its key and it together are a secret."""
+    """The value, or a placeholder if it is a secret together with its key."""
     pair = msgspec.json.encode({key: value}).decode()
     found = redactor.redact(pair)
     if found.text == pair:
@@ -122,7 +122,7 @@ def _pair(key: str, value: Any, redactor: Redactor) -> Any:
 
 
 class _Result(msgspec.Struct):
-    """As much of a line as is needed to go on; a golden case is no result."""
+    """As much of a line as is needed to resume; a golden case is not a result."""
 
     id: str
     passed: bool

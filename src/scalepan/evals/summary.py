@@ -1,4 +1,4 @@
-"""What a run of cases comes to: how each scorer did, what failed, and why, grouped."""
+"""The summary of a run: how each scorer did, what failed, and why, grouped."""
 
 from collections.abc import Iterable, Sequence
 
@@ -6,7 +6,7 @@ from scalepan.evals.diagnose import Cause, Diagnosis
 from scalepan.evals.run import CaseResult
 
 KEPT_CAUSES = 10_000
-"""Causes kept for grouping; beyond that only counts go on, so that memory does not grow with the run."""
+"""How many causes are held for grouping; beyond that only counts grow, so memory does not grow with the run."""
 
 
 class ScorerSummary:
@@ -24,7 +24,7 @@ class ScorerSummary:
 
 
 class RunSummary:
-    """Counts that grow with each result; the results themselves are not kept."""
+    """Counts that grow with each result; the results themselves are not held."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -35,13 +35,13 @@ class RunSummary:
         self.golden_faults: dict[str, Sequence[str]] = {}
 
     def add_earlier(self, passed: Iterable[bool]) -> None:
-        """Results of an earlier part of the same run: they count, though why they failed is not known any more."""
+        """Results of an earlier part of the same run: they count, though why they failed is no longer known."""
         for one in passed:
             self.count += 1
             self.passed += one
 
     def add(self, result: CaseResult, diagnosis: Diagnosis | None) -> None:
-        """Take one result in; the diagnosis is that of a case that did not pass."""
+        """Add one result, with the diagnosis if the case did not pass."""
         self.count += 1
         self.passed += result.passed
         for one in result.results:

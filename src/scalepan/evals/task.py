@@ -30,10 +30,10 @@ def names_code(task: str) -> bool:
 def as_task(
     task: str | Callable[[Case], Any], *, timeout_s: float = 60.0, retries: int = 0
 ) -> Callable[[Case], Output]:
-    """A function that makes an output of a case. It never raises: what goes wrong is the output's error.
+    """A function from a case to its output. It never raises: a failure becomes the output's error.
 
     `task` is a callable, `module:name` of one, or a shell command in which `{id}` stands for the case's id. A command
-    gets the case as JSON on standard input and prints the output as JSON; any other text is the output as it is.
+    gets the case as JSON on standard input and prints the output as JSON; any other text is the output itself.
     Neither sees what is expected.
     """
     if isinstance(task, str) and not names_code(task):
@@ -81,7 +81,7 @@ def _call(function: Callable[[Case], Any], timeout_s: float) -> Callable[[Case],
                 said = shorten(str(error), 200)
                 made.append(Output(id=case.id, error=f"the task raised {type(error).__name__}: {said}"))
 
-        # Python cannot stop a function; one that takes too long goes on by itself, and nobody waits for it.
+        # Python cannot stop a function; one that takes too long keeps running, and nobody waits for it.
         thread = threading.Thread(target=work, name="scalepan-task", daemon=True)
         thread.start()
         thread.join(timeout_s)
@@ -95,7 +95,7 @@ def _too_long(case: Case, timeout_s: float) -> Output:
 
 
 def as_output(case: Case, made: Any) -> Output:
-    """What a task returned: an Output, an object with an Output's keys, or the output itself."""
+    """A task's return value as an Output: an Output, an object with an Output's keys, or the output itself."""
     if isinstance(made, Output):
         return msgspec.structs.replace(made, id=case.id)
     if isinstance(made, dict) and made.keys() & {"operations", "output", "error"}:
@@ -107,7 +107,7 @@ def _command(command: str, timeout_s: float) -> Callable[[Case], Output]:
     def once(case: Case) -> Output:
         line = command.replace("{id}", shlex.quote(case.id))
         try:
-            # A session of its own, so that a time limit ends whatever the command has started.
+            # Its own session, so that the time limit also ends the processes that the command started.
             process = subprocess.Popen(  # noqa: S602 - the user's own command line
                 line,
                 shell=True,
@@ -129,7 +129,7 @@ def _command(command: str, timeout_s: float) -> Callable[[Case], Output]:
 
 
 def _finished(case: Case, process: "subprocess.Popen[bytes]", timeout_s: float) -> Output:
-    """What a command has printed when it ends in time. Its pipes are read aside: something it left may hold them."""
+    """The output of a command that ends in time. Threads read its pipes: a process left behind may hold them open."""
     out, err = _Reader(process.stdout), _Reader(process.stderr)
     feeder = threading.Thread(target=_feed, args=(process.stdin, _asked(case)), daemon=True)
     feeder.start()
@@ -151,7 +151,7 @@ def _asked(case: Case) -> bytes:
 
 
 class _Reader:
-    """Reads a pipe in a thread of its own, and keeps the beginning."""
+    """Reads a pipe in its own thread and holds the beginning."""
 
     def __init__(self, pipe: IO[bytes] | None) -> None:
         self._pieces: list[bytes] = []
@@ -161,7 +161,7 @@ class _Reader:
 
     def _work(self, pipe: IO[bytes]) -> None:
         with suppress(OSError, ValueError), pipe:
-            # What is beyond the limit is read and dropped, so that the command does not wait for us.
+            # Read and drop what is beyond the limit, so that the command does not block.
             while piece := os.read(pipe.fileno(), 1 << 16):
                 if not self.is_too_much:
                     self._pieces.append(piece)
@@ -172,7 +172,7 @@ class _Reader:
         return self._size > MOST_PRINTED
 
     def text(self) -> bytes:
-        # The command has ended. Only something that it left behind can still hold the pipe.
+        # The command has ended. Only a process that it left behind can still hold the pipe.
         self._thread.join(LEFTOVER_SECONDS)
         return b"".join(self._pieces)
 
@@ -186,7 +186,7 @@ _running: set["subprocess.Popen[bytes]"] = set()
 
 
 def stop_all() -> None:
-    """End every command that is under way: somebody pressed Ctrl-C."""
+    """End every running command: the user pressed Ctrl-C."""
     for process in list(_running):
         _kill(process)
 

@@ -1,6 +1,6 @@
 """Text to judged number, by a language model behind any OpenAI-compatible endpoint.
 
-Text is redacted before it leaves the machine, what is judged goes in as data, an answer that is no number is a failure
+Text is redacted before it leaves the machine, the judged text goes in as data, a reply without a number is a failure
 with a reason, and the same question is asked once.
 """
 

@@ -1,6 +1,6 @@
-"""One OpenAI-compatible endpoint: a conversation in, the model's words out; repeats, time limit, calls at once.
+"""One OpenAI-compatible endpoint: a conversation in, the model's reply out; retries, time limit, concurrency.
 
-Whatever goes wrong is a CallError with a reason for the user. What a server says in it is not cleaned here.
+Every failure is a CallError with a reason for the user. The server's words in it are not redacted here.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scalepan.errors import MissingExtraError, counted, shorten
-from scalepan.judge.again import jitter, pause
 from scalepan.judge.judgement import Tokens
 from scalepan.judge.key import Key, key_of
 from scalepan.judge.prompt import response_format
+from scalepan.judge.retry import jitter, pause
 from scalepan.policy.judge import Judge
 
 if TYPE_CHECKING:
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 LARGEST_ANSWER = 1_000_000
 SHOWN = 200
 FORMAT, TEMPERATURE, MAX_TOKENS = "response_format", "temperature", "max_tokens"
-# What in a refusal means which parameter. Some models have one temperature only, or another name for max_tokens.
+# Which words of a refusal mean which parameter. Some models allow one temperature only, or rename max_tokens.
 REFUSED_BY = {FORMAT: ("response_format", "json_schema"), TEMPERATURE: ("temperature",), MAX_TOKENS: ("max_tokens",)}
 
 
 class CallError(Exception):
-    """No answer, and why."""
+    """The call failed, and why."""
 
     def __init__(self, reason: str, *, hopeless: bool = False, raw: str = "", tokens: Tokens | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hopeless = hopeless
-        """Whether any other call would fare the same: a key that is refused, an address that is wrong."""
+        """Whether every other call would fail too: the key is refused, the address is wrong."""
         self.raw = raw
         self.tokens = tokens
         self.calls = 0
 
 
 class Answer(NamedTuple):
-    """The model's words, what they cost, and what the server did not take."""
+    """The model's reply, what it cost, and the parameters that the server refused."""
 
     text: str
     tokens: Tokens | None
@@ -57,12 +57,12 @@ class _Reply(NamedTuple):
 
 
 class Endpoint:
-    """Calls are made in the judge's loop. All state is of that loop; in another one (after a fork) it is made anew."""
+    """Calls run in the judge's loop. All state belongs to that loop; in another one (after a fork) it is rebuilt."""
 
     def __init__(self, policy: Judge) -> None:
         self.policy = policy
         self.refused: frozenset[str] = frozenset()
-        """Parameters that the server does not take; found out once."""
+        """Parameters that the server refuses; found out once."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: httpx2.AsyncClient | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -78,7 +78,7 @@ class Endpoint:
         async with self._turns:
             key = key_of(self.policy)
             if not key.fits_a_header:
-                raise CallError(f"the key in {key.variable} has signs that a header cannot hold", hopeless=True)
+                raise CallError(f"the key in {key.variable} has characters that a header cannot hold", hopeless=True)
             refused, repeats = self.refused, 0
             try:
                 while True:
@@ -97,11 +97,11 @@ class Endpoint:
             except CallError as error:
                 error.calls = calls
                 raise
-        self.refused |= refused  # only now is it known that it was this
-        return Answer(text, tokens, calls, tuple(f"the server does not take {name}" for name in sorted(self.refused)))
+        self.refused |= refused  # only now is it certain that this was the cause
+        return Answer(text, tokens, calls, tuple(f"the server does not accept {name}" for name in sorted(self.refused)))
 
     async def close(self) -> None:
-        """Let go of the connections; the next call makes new ones."""
+        """Close the connections; the next call opens new ones."""
         if self._keeper is not None and self._loop is asyncio.get_running_loop():
             self._keeper.cancel()
             with suppress(asyncio.CancelledError):
@@ -109,26 +109,26 @@ class Endpoint:
         self._client = self._keeper = None
 
     def let_go(self) -> None:
-        """The same from any thread, without waiting: for when nobody holds the judge any more."""
+        """The same from any thread, without waiting: for a judge that is being collected."""
         if self._keeper is not None and self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed, and the connections with it
                 self._loop.call_soon_threadsafe(self._keeper.cancel)
 
     @property
     def is_open(self) -> bool:
-        """Whether there are connections to let go of."""
+        """Whether there are open connections."""
         return self._client is not None
 
     @property
     def _repeats(self) -> int:
-        # Ten thousand questions to a machine that is down should not each wait for it.
+        # Ten thousand questions to a server that is down should not each wait for it.
         return 0 if self._unreachable else self.policy.retries
 
     def _settle(self) -> None:
         loop = asyncio.get_running_loop()
         if self._loop is loop:
             return
-        # What a forked child has of its parent's connections is left alone: closing it would disturb the parent.
+        # A forked child does not touch its parent's connections: closing them would disturb the parent.
         self._leaked += [self._client, self._keeper]
         self._loop, self._client, self._keeper = loop, None, None
         self._turns = asyncio.Semaphore(self.policy.concurrency)
@@ -142,19 +142,19 @@ class Endpoint:
                 raise CallError(str(MissingExtraError("the judge", "judge")), hopeless=True) from None
             most, plain = self.policy.concurrency, urlsplit(self.policy.base_url).scheme == "http"
             self._client = httpx2.AsyncClient(
-                timeout=None,  # one limit over all of a call, set around it
+                timeout=None,  # one limit for the whole call, set around it
                 limits=httpx2.Limits(max_connections=most, max_keepalive_connections=most, keepalive_expiry=30.0),
                 follow_redirects=False,
-                # Certificates are checked. Where there are none, reading the system's would cost 50 ms for nothing.
+                # Certificates are checked. For plain http, loading the system's would cost 50 ms for nothing.
                 verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else True,
-                # A proxy is for the world outside, not for a server on this machine.
+                # A proxy is for other hosts, not for a server on this machine.
                 trust_env=not is_local(self.policy.base_url),
             )
             self._keeper = asyncio.create_task(_keep(self._client))
         return self._client
 
     async def _post(self, body: bytes, key: Key, *, last: bool) -> _Reply | None:
-        """The reply; None where the connection was lost and there is another try."""
+        """The reply; None if the connection was lost and a retry is left."""
         client = self._connected()
         import httpx2
 
@@ -169,7 +169,7 @@ class Endpoint:
                 async for chunk in response.aiter_bytes():
                     data += chunk
                     if len(data) > LARGEST_ANSWER:
-                        raise CallError(f"the endpoint's answer is longer than {LARGEST_ANSWER:,} bytes")
+                        raise CallError(f"the endpoint's reply is longer than {LARGEST_ANSWER:,} bytes")
                 self._unreachable = False
                 return _Reply(response.status_code, response.headers, bytes(data))
         except TimeoutError:
@@ -193,13 +193,13 @@ class Endpoint:
         return json.dumps(body).encode()
 
     def _check(self, reply: _Reply | None, key: Key, *, last: bool) -> None:
-        """CallError for what is not worth another try."""
+        """CallError for replies that are not worth a retry."""
         if reply is None:
             return
         status, said = reply.status, _said(reply.data)
         more = f": {shorten(said, SHOWN)}" if said else ""
         if status in (401, 403):
-            todo = f"refuses the key in {key.variable}" if key else f"wants a key; set {key.variable}"
+            todo = f"refuses the key in {key.variable}" if key else f"requires a key; set {key.variable}"
             raise CallError(f"the endpoint {todo} ({status}){more}", hopeless=True)
         if status == 404:
             raise CallError(
@@ -217,7 +217,7 @@ class Endpoint:
             raise CallError(f"the endpoint answered {status} {counted(self._repeats + 1, 'time')}{more}")
 
     async def _back_off(self, reply: _Reply | None, repeats: int) -> None:
-        """Wait before the next try. A server that has too much to do gets quiet from every caller."""
+        """Wait before the next try. An overloaded server gets a pause from every caller."""
         headers = reply.headers if reply is not None else {}
         seconds = pause(repeats, headers.get("retry-after"), headers.get("date"), self.policy)
         if reply is not None and (reply.status == 429 or "retry-after" in headers):
@@ -228,7 +228,7 @@ class Endpoint:
     async def _quiet(self) -> None:
         now = asyncio.get_running_loop().time
         while (left := self._quiet_until - now()) > 0:
-            # Those that waited together must not come back together.
+            # Callers that waited together must not retry together.
             await asyncio.sleep(left + self.policy.backoff_s * jitter())
 
 
@@ -254,7 +254,7 @@ def is_local(url: str) -> bool:
 
 
 def read(data: bytes, max_tokens: int) -> tuple[str, Tokens | None]:
-    """The words in a chat completion and what they cost; CallError if there are none."""
+    """The text of a chat completion and what it cost; CallError if there is none."""
     try:
         body = json.loads(data)
         (choice, *_) = body["choices"]
@@ -263,12 +263,12 @@ def read(data: bytes, max_tokens: int) -> tuple[str, Tokens | None]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         said = _said(data)
         more = f": {shorten(said, SHOWN)}" if said else ""
-        raise CallError(f"the endpoint's answer is no chat completion{more}") from None
+        raise CallError(f"the endpoint's reply is not a chat completion{more}") from None
     tokens, why = _tokens(body.get("usage")), choice.get("finish_reason")
     if message.get("refusal"):
         raise CallError(f"the model declined: {shorten(str(message['refusal']), SHOWN)}", tokens=tokens)
     if why == "content_filter":
-        raise CallError("the endpoint's filter held the answer back", raw=text, tokens=tokens)
+        raise CallError("the endpoint's content filter withheld the answer", raw=text, tokens=tokens)
     if why == "length":
         # 0.85 may have been cut to 0.8, or to 0.
         reason = f"the answer was cut off at {max_tokens} tokens; a larger judge.max_tokens may help"
@@ -277,7 +277,7 @@ def read(data: bytes, max_tokens: int) -> tuple[str, Tokens | None]:
 
 
 def _text(content: object) -> str:
-    """Words as one text; some servers send them in pieces."""
+    """The content as one text; some servers send it in pieces."""
     if isinstance(content, list):
         return "".join(piece["text"] for piece in content if piece.get("type", "text") == "text")
     if content is not None and not isinstance(content, str):
@@ -294,18 +294,18 @@ def _tokens(usage: Any) -> Tokens | None:
 
 
 def _refusals(reply: _Reply, refused: frozenset[str]) -> frozenset[str]:
-    """Which parameters a server may have meant when it said no, of those that it was sent."""
+    """Which of the parameters sent a server may have refused."""
     if reply.status < 400 or reply.status in (401, 403, 429):
         return frozenset()
     said = reply.data[:10_000].decode(errors="replace")
     named = frozenset(name for name, words in REFUSED_BY.items() if any(word in said for word in words))
     if not named and reply.status in (400, 415, 422, 501):
-        named = frozenset({FORMAT})  # the likeliest, where it does not say
+        named = frozenset({FORMAT})  # the likeliest, if it does not say
     return named - refused
 
 
 def _said(data: bytes) -> str:
-    """What a server says in an error: there are as many forms as servers."""
+    """The message in a server's error: there are as many forms as servers."""
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Judge: text to judged number. Redact, ask, read, keep; what goes wrong is a Judgement that says so."""
+"""Judge: text to judged number. Redact, ask, parse, cache; a failure is a Judgement that says so."""
 
 import asyncio
 import weakref
@@ -13,9 +13,9 @@ import msgspec
 from scalepan.cache import Cache
 from scalepan.errors import ScalepanError
 from scalepan.judge import loop
+from scalepan.judge.cached import Kept, find, keep, key_for
 from scalepan.judge.endpoint import Answer, CallError, Endpoint
 from scalepan.judge.judgement import Judgement, failed
-from scalepan.judge.kept import Kept, find, keep, key_for
 from scalepan.judge.key import key_of
 from scalepan.judge.parse import UnreadableError, parse
 from scalepan.judge.prompt import Prompt, messages, prompt_of
@@ -24,25 +24,25 @@ from scalepan.redact import Redactor
 
 LONGEST_RAW = 4_000
 Progress = Callable[[int], None]
-"""Is told how many are done."""
+"""Called with the number of prompts done."""
 
 
 class Judge:
     """Asks the language model that the policy names. One per policy is enough: threads and loops may share it.
 
     >>> Judge(Policy()).ask(Prompt(text="Is this polite? {answer}", values={"answer": "Hi!"})).reason
-    'no judge is set: say where in judge.base_url, judge.model, or SCALEPAN_JUDGE__BASE_URL, SCALEPAN_JUDGE__MODEL'
+    'no judge is set: set judge.base_url and judge.model, or SCALEPAN_JUDGE__BASE_URL, SCALEPAN_JUDGE__MODEL'
     """
 
     def __init__(self, policy: Policy | None = None, *, cache: Cache | None = None) -> None:
-        """`cache` says where judgements are kept, if the policy keeps them; default: with everything else."""
+        """`cache` says where judgements are cached, if the policy caches them; default: the user's cache."""
         self.policy = policy if policy is not None else load_policy()
         self._judge = self.policy.judge
         self._redactor = Redactor(self.policy.redact)
         self._own_cache = Cache() if self._judge.cache and cache is None else None
         self._cache = (self._own_cache or cache) if self._judge.cache else None
         self.endpoint = Endpoint(self._judge)
-        # At exit nothing is left to do: the loop closes its connections itself.
+        # Nothing to do at exit: the loop closes its connections itself.
         weakref.finalize(self, _let_go, self.endpoint, self._own_cache).atexit = False
 
     def __repr__(self) -> str:
@@ -56,16 +56,16 @@ class Judge:
 
     @property
     def missing(self) -> str:
-        """Why nobody can be asked, in one line; empty if somebody can. Nothing is sent to find out."""
+        """Why no judge can be asked, in one line; empty if one can. Nothing is sent to find out."""
         if not self._judge.base_url or not self._judge.model:
             return (
-                "no judge is set: say where in judge.base_url, judge.model,"
+                "no judge is set: set judge.base_url and judge.model,"
                 " or SCALEPAN_JUDGE__BASE_URL, SCALEPAN_JUDGE__MODEL"
             )
         return ""
 
     def prompt(self, name: str, values: Mapping[str, str | Iterable[str]]) -> Prompt:
-        """A prompt of the policy: `evaluate`, `coverage`, `both` or `rubric`, with what it is about.
+        """A prompt of the policy: `evaluate`, `coverage`, `both` or `rubric`, with its values.
 
         >>> judge = Judge(Policy())
         >>> judge.prompt("both", {"query": "2 + 2?", "answer": "4", "sources": []}).fields
@@ -74,7 +74,7 @@ class Judge:
         return prompt_of(self._judge.prompts, name, values)
 
     def ask(self, prompt: Prompt) -> Judgement:
-        """One judgement. Works in a running event loop too, and then holds it up; `aask` does not."""
+        """One judgement. Works in a running event loop too, but blocks it; `aask` does not."""
         return loop.wait(self._ask(prompt))
 
     async def aask(self, prompt: Prompt) -> Judgement:
@@ -107,7 +107,7 @@ class Judge:
         return await loop.await_(self._ask_many(list(prompts), tell))
 
     def close(self) -> None:
-        """Let go of the connections and of the cache's file; the next question opens them again."""
+        """Close the connections and the cache's file; the next question opens them again."""
         if self.endpoint.is_open:
             loop.wait(self.endpoint.close())
         if self._own_cache is not None:
@@ -126,7 +126,7 @@ class Judge:
             batch.results[index] = await self._ask(prompt, batch)
             batch.done += 1
             tell(batch.done)
-            await asyncio.sleep(0)  # what comes from the cache must not hold up what does not
+            await asyncio.sleep(0)  # cached answers must not starve calls that wait
 
     async def _ask(self, prompt: Prompt, batch: "_Batch | None" = None) -> Judgement:
         started = perf_counter()
@@ -200,12 +200,12 @@ class Judge:
         )
 
     def _outgoing(self, text: str) -> str:
-        """Text as it may leave the machine. A lone surrogate is no character, and no server takes one."""
+        """Text as it may leave the machine. A lone surrogate is not a character, and servers refuse it."""
         text = key_of(self._judge).scrub(text).encode("utf-8", "replace").decode()
         return self._redactor.redact(text).text if self._judge.redact else text
 
     def _clean(self, text: str) -> str:
-        """Text that came from outside, as it may be shown and kept: redacted, whatever was sent."""
+        """Text from outside as it may be shown and stored: redacted, whatever was sent."""
         text = key_of(self._judge).scrub(text)
         with suppress(ScalepanError):
             return self._redactor.redact(text).text
@@ -246,4 +246,4 @@ def _let_go(endpoint: Endpoint, cache: Cache | None) -> None:
 
 
 def _ignore(done: int) -> None:
-    """Nobody asked how far it is."""
+    """No progress was asked for."""

@@ -1,4 +1,4 @@
-"""Judgement: what came of one question to the judge. A failure is a value with a reason, never a number."""
+"""Judgement: the result of one question to the judge. A failure is a value with a reason, never a number."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ class Tokens(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def total(self) -> int:
-        """Both."""
+        """Prompt and completion together."""
         return self.prompt + self.completion
 
 
@@ -27,23 +27,23 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     value: float | None = None
-    """The number; of several the first."""
+    """The number; if there are several, the first."""
     values: dict[str, float] = {}
-    """Every number by name; empty where it failed: there are all of them or none."""
+    """Every number by name; empty if it failed: all of them or none."""
     status: Status = "ok"
     reason: str = ""
     raw: str = ""
-    """What the model wrote, redacted; long ones are cut."""
+    """What the model wrote, redacted and shortened."""
     notes: tuple[str, ...] = ()
-    """What was done to get here: a number was clamped, the server did not take a parameter."""
+    """What is worth knowing: a number was clamped, the server refused a parameter."""
     tokens: Tokens | None = None
-    """None where the server does not count. Those of a cached judgement were spent when it was made."""
+    """None if the server does not count. Those of a cached judgement were spent when it was made."""
     model: str = ""
     prompt: str = ""
     """The prompt's version."""
     cached: bool = False
     calls: int = 0
-    """How often the endpoint was called for it, repeats included; 0 where it came from the cache."""
+    """How often the endpoint was called, retries included; 0 if it came from the cache."""
     took_ms: float = 0.0
 
 

@@ -8,7 +8,7 @@ from scalepan.policy.judge import Judge
 DEFAULT = Judge().key_env
 NEXT = "OPENAI_API_KEY"
 SHORTEST = 8
-"""A shorter one is a stand-in ('none', 'EMPTY') for a server that wants no key, and may stand in any text."""
+"""A shorter one is a dummy ('none', 'EMPTY') for a server that needs no key, and may occur in any text."""
 MARK = "[secret:judge-key]"
 
 
@@ -33,11 +33,11 @@ class Key:
 
     @property
     def fits_a_header(self) -> bool:
-        """Whether it can be sent. An HTTP library's complaint would quote it, so it is not asked."""
+        """Whether it can be sent. Checked here, because an HTTP library's error would quote it."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def headers(self) -> dict[str, str]:
-        """What proves who is calling; nothing where there is no key."""
+        """The authorization header; empty without a key."""
         return {"Authorization": f"Bearer {self._text}"} if self._text else {}
 
     def scrub(self, text: str) -> str:
@@ -46,7 +46,7 @@ class Key:
 
 
 def key_of(policy: Judge, env: Mapping[str, str] | None = None) -> Key:
-    """The key in force; an empty one where there is none. A variable that the policy names is looked at alone."""
+    """The key in force; an empty one if there is none. If the policy names a variable, only that one is read."""
     env = os.environ if env is None else env
     for variable in (policy.key_env, *((NEXT,) if policy.key_env == DEFAULT else ())):
         if text := env.get(variable, "").strip():

@@ -1,6 +1,6 @@
-"""One event loop in a thread of its own, where all waiting is done: for plain callers, running loops and threads alike.
+"""One event loop in its own thread, where all waiting is done: for plain callers, running loops and threads alike.
 
-So a Judge has one pool of connections and one limit on calls, whoever asks, and the plain forms work in Jupyter.
+So a Judge has one connection pool and one concurrency limit for all callers, and the sync methods work in Jupyter.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class LoopThread:
         return self._thread is threading.current_thread()
 
     def stop(self) -> None:
-        """End the thread; what is under way is cancelled. The next use starts another."""
+        """End the thread and cancel what is running. The next use starts another."""
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
@@ -54,7 +54,7 @@ class LoopThread:
             return self._loop
 
     def _after_fork(self) -> None:
-        # The thread did not come along, and a lock that another thread held would never be let go.
+        # The thread does not survive the fork, and a lock that another thread held would never be released.
         self._lock = threading.Lock()
         self._leaked, self._loop, self._thread = self._loop, None, None
 
@@ -78,10 +78,10 @@ LOOP = LoopThread()
 
 
 def wait(work: Coroutine[Any, Any, T]) -> T:
-    """Do it over there and wait here. Ctrl-C cancels it."""
+    """Run it in that thread and wait here. Ctrl-C cancels it."""
     if LOOP.is_here:
         work.close()
-        raise RuntimeError("a plain form was called from the judge's own thread; use the await form")
+        raise RuntimeError("a sync method was called from the judge's own thread; await the async one")
     future = LOOP.submit(work)
     try:
         return future.result()
@@ -91,5 +91,5 @@ def wait(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def await_(work: Coroutine[Any, Any, T]) -> T:
-    """Do it over there and await it here, in whichever loop this is. Cancelling this cancels it."""
+    """Run it in that thread and await it in the caller's loop. Cancelling this cancels it."""
     return await asyncio.wrap_future(LOOP.submit(work))

@@ -1,6 +1,6 @@
 """From what a model wrote to the numbers it means: JSON first, then prose with one number in it. Never a guess.
 
-Several numbers that differ, a count of something, a bound or a range are no score: each is a failure with its reason.
+Several different numbers, a count, a bound or a range are not a score: each is a failure with its reason.
 """
 
 import json
@@ -14,11 +14,11 @@ from scalepan.errors import shorten
 from scalepan.policy.judge import Parse
 
 LONGEST = 20_000
-"""Characters of an answer, thinking left out."""
+"""The longest answer in characters, without the thinking part."""
 
 
 class UnreadableError(Exception):
-    """No number could be had from it, and why."""
+    """The answer has no usable number, and why."""
 
 
 class Parsed(NamedTuple):
@@ -63,7 +63,7 @@ def _only(candidates: Iterator[float], field: str) -> float:
 
 
 def _candidates(plain: str, objects: list[Any], field: str, *, alone: bool) -> Iterator[float]:
-    """Everything that could be this field's number. Where JSON has it, prose around it has no say."""
+    """Everything that could be this field's number. If JSON has it, the prose around it is ignored."""
     if objects:
         found = [value for item in objects for value in _named(item, field)]
         if not found and alone:
@@ -115,7 +115,7 @@ def _decoded(text: str) -> Any:
 
 
 class _Twice(NamedTuple):
-    """The values of a key that stands more than once in an object."""
+    """The values of a key that occurs more than once in an object."""
 
     values: list[Any]
 
@@ -176,7 +176,7 @@ def _number_of(value: Any, field: str) -> float:
     if isinstance(value, str):
         return _only(_in_prose(value.strip(), field), field)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise UnreadableError(f"'{field}' is {shorten(json.dumps(value, default=str))}, which is no number")
+        raise UnreadableError(f"'{field}' is {shorten(json.dumps(value, default=str))}, which is not a number")
     try:
         return float(value)
     except OverflowError:
@@ -185,7 +185,7 @@ def _number_of(value: Any, field: str) -> float:
 
 # --- Prose --------------------------------------------------------------------------------------------------------
 
-# Full-width signs as plain ones. Not NFKC, which would read 0.8² as 0.82.
+# Full-width characters as ASCII. Not NFKC, which would read 0.8² as 0.82.
 _WIDTHS = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " ", 0x2212: "-", 0x2044: "/"}
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 # GPT-4, v2.1.3, Q3: names, not numbers.
@@ -205,7 +205,7 @@ _NUMBER = re.compile(rf"{_SCALED} | (?P<plain>{_SIGNED})", re.VERBOSE | re.IGNOR
 _WHOLE = re.compile(
     rf"[\s*_`\"'(「『]*(?:{_SCALED} | (?P<plain>{_SIGNED})\s*点?)[\s*_`\"')」』.。]*", re.VERBOSE | re.IGNORECASE
 )
-# The scale that was asked for, said again, is not an answer.
+# The scale of the question, repeated, is not an answer.
 _SCALE = re.compile(
     r"(?<![0-9.])0(?:\.0+)?\s*(?:-|–|—|~|〜|\.\.\.?|to|and|through|から|と|以上)\s*1(?:\.0+)?(?![0-9.]*[0-9%])"
 )
@@ -224,7 +224,7 @@ _LINK = (
 
 
 def _without_thinking(text: str) -> str:
-    """Without the part that some models think aloud; one that never stopped thinking has not answered."""
+    """Without the thinking part of some models; a model that never stopped thinking has not answered."""
     tags = list(_THINKING.finditer(text))
     if not tags:
         return text
@@ -248,13 +248,13 @@ def _in_prose(text: str, field: str) -> Iterator[float]:
         number, value = found["plain"], _value(found)
         clear = number is None or (_is_decimal(number) and 0 <= value <= 1) or _stands_behind(label, text, found)
         if not clear:
-            # One error, three reasons, chapter 2: a count or a name, and clamping it would make a score of it.
+            # One error, three reasons, chapter 2: a count or a name, which clamping would turn into a score.
             raise UnreadableError(f"{shorten(found[0].strip())} in the answer is not clearly a score")
         yield value
 
 
 def _labelled(text: str, names: str) -> Iterator[float]:
-    """Numbers that stand right behind a name: `score: 0.8`, `スコアは0.8`."""
+    """Numbers directly after a name: `score: 0.8`, `スコアは0.8`."""
     text, label = _SPACES.sub(" ", text), _label(names)
     yield from (_value(found) for found in _numbers(text) if _stands_behind(label, text, found))
 
@@ -268,7 +268,7 @@ def _stands_behind(label: re.Pattern[str], text: str, number: re.Match[str]) -> 
 
 
 def _numbers(text: str) -> Iterator[re.Match[str]]:
-    """Every number that could be a score. One that is there and cannot be is an error: the answer is not clear."""
+    """Every number that could be a score. A number that cannot be one is an error: the answer is not clear."""
     for found in _NUMBER.finditer(_NAMES.sub(lambda name: " " * len(name[0]), text)):
         before, after = text[: found.start()][-1:], text[found.end() : found.end() + 2]
         if _is_letter(after[:1]) and not found["percent"]:

@@ -1,4 +1,4 @@
-"""Does the judge work, and if not, what is to be done? For `scalepan doctor --judge`."""
+"""Does the judge work, and if not, what should the user do? For `scalepan doctor --judge`."""
 
 from urllib.parse import urlsplit
 
@@ -18,13 +18,13 @@ QUESTION = {
     "sources": ["Spiders are arachnids and have eight legs."],
 }
 SETTINGS = (
-    "set judge.base_url and judge.model in a file that you name with --policy or in your own configuration, "
+    "set judge.base_url and judge.model in a file named with --policy or in your configuration folder, "
     "or SCALEPAN_JUDGE__BASE_URL and SCALEPAN_JUDGE__MODEL"
 )
 
 
 def probe(policy: Policy) -> Finding:
-    """Ask one question whose answer is plain, past the cache, and say what came of it."""
+    """Ask one question with an obvious answer, bypassing the cache, and report the result."""
     uncached = msgspec.structs.replace(policy, judge=msgspec.structs.replace(policy.judge, cache=False))
     with Judge(uncached) as judge:
         if judge.missing:
@@ -40,13 +40,13 @@ def probe(policy: Policy) -> Finding:
 
 def _about(judgement: Judgement, key: Key, structured: bool) -> str:
     cost = counted(judgement.tokens.total, "token") if judgement.tokens else "tokens not counted"
-    form = "structured answers" if structured else "answers read from text"
+    form = "structured answers" if structured else "answers parsed from text"
     whose = f"key from {key.variable}" if key else "no key"
     return f"answers in {judgement.took_ms:,.0f} ms: {judgement.value:g} for a right answer; {form}, {cost}, {whose}"
 
 
 def _advice(judgement: Judgement, key: Key) -> str:
-    """What to do, where the reason does not say it."""
+    """What to do, if the reason does not say it."""
     reason = judgement.reason
     if "pip install" in reason:
         return "pip install 'scalepan[judge]'"
@@ -61,5 +61,5 @@ def _advice(judgement: Judgement, key: Key) -> str:
 
 def _in_the_clear(policy: Policy, key: Key) -> str:
     if key and urlsplit(policy.judge.base_url).scheme == "http" and not is_local(policy.judge.base_url):
-        return "text and key go over the network unencrypted: use https"
+        return "text and key are sent unencrypted: use https"
     return ""

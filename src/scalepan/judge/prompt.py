@@ -1,4 +1,4 @@
-"""What the model is asked: a text of the policy, with what is judged put in as data that cannot break out."""
+"""What the model is asked: a prompt of the policy, with the judged text as data that cannot break out."""
 
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
@@ -10,13 +10,13 @@ from scalepan.policy.judge import PLACEHOLDER, PLACEHOLDERS, Prompts, PromptText
 
 Clean = Callable[[str], str]
 UNFENCED = "rubric"
-"""The one value that is an instruction: it comes from whoever wrote the scorer, not from what is judged."""
+"""The only value that is an instruction: it comes from the scorer's author, not from the judged text."""
 NAMES = {"query": "QUESTION", "answer": "ANSWER", "sources": "SOURCE", "expected": "EXPECTED ANSWER"}
 NOTHING = "(none given)"
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """One question to the judge: a text with placeholders, what they stand for, and the numbers that it asks for.
+    """One question to the judge: a text with placeholders, their values, and the numbers that it asks for.
 
     >>> Prompt(text="Is this polite? {answer}", values={"answer": "Yes."}).fields
     ('score',)
@@ -48,7 +48,7 @@ def prompt_of(prompts: Prompts, name: str, values: Mapping[str, str | Iterable[s
 
 
 def messages(prompt: Prompt, system: str, clean: Clean) -> list[dict[str, str]]:
-    """The conversation that is sent. Each value is cleaned and fenced by itself, and none is searched again."""
+    """The conversation that is sent. Each value is cleaned and fenced by itself, and is not expanded again."""
     cleaned = {
         name: clean(value) if isinstance(value, str) else [clean(one) for one in value]
         for name, value in prompt.values.items()
@@ -60,7 +60,7 @@ def messages(prompt: Prompt, system: str, clean: Clean) -> list[dict[str, str]]:
 
 
 def how_to_answer(fields: tuple[str, ...]) -> str:
-    """The last words of every prompt.
+    """The last sentence of every prompt.
 
     >>> how_to_answer(("score",))
     'Answer with one JSON object and nothing else: {"score": number}. A number is from 0.0 to 1.0.'
@@ -81,9 +81,9 @@ def response_format(fields: tuple[str, ...]) -> dict[str, object]:
 
 
 def fence_code(values: Mapping[str, str | list[str]]) -> str:
-    """A code that no value contains. It comes from the values, so the same question is the same text every time.
+    """A code that no value contains. It is derived from the values, so the same question is always the same text.
 
-    To break out, a text would have to hold a hash of itself and of all that stands beside it.
+    To break out, a text would have to contain a hash of itself and of all other values.
     """
     everything = msgspec.json.encode(values, order="sorted")
     code = sha256(everything).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Where the four questions meet: recall, act, be as sure as one may, and learn from how it ended."""
+"""Where the four questions meet: recall, act, judge confidence, and learn from the outcome."""
 
 from scalepan.loop.circle import Session, session
 from scalepan.loop.factors import factors_from_recall, factors_from_trace

@@ -1,6 +1,6 @@
-"""The circle: recall, work, be as sure as the evidence allows, ask if it must be, and learn from how it ended.
+"""The session: recall, work, judge confidence by the evidence, ask if needed, and learn from the outcome.
 
-Nothing that goes wrong in Scalepan stops the agent: it becomes a note. What the agent raises goes through unchanged.
+No failure in Scalepan stops the agent: it becomes a note. The agent's own exceptions pass through unchanged.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ R = TypeVar("R")
 
 
 class Session:
-    """One task of an agent, from recall to what was learned: `with scalepan.session(query) as s:`.
+    """One task of an agent, from recall to what it learned: `with scalepan.session(query) as s:`.
 
     >>> import tempfile
     >>> with Session("How is a plan cancelled?", tempfile.mkdtemp() + "/notes.duckdb") as s:
@@ -68,14 +68,14 @@ class Session:
         notify: Callable[[Question], object] | None = None,
         keep: bool = False,
     ) -> None:
-        """`memory` is a file, or a Memory that says who asks; `policy` goes with a file.
+        """`memory` is a file, or a Memory that states who asks; `policy` is for a file.
 
-        `domain` is the trace's field of work. `ask` and `notify` are the gate's. `keep`: what is offered is kept too.
+        `domain` is the trace's task domain. `ask` and `notify` are the gate's. `keep`: offered claims are stored too.
         """
         if not as_instance("query", query, str, "text").strip():
             raise InputError("the query is empty", path="query")
         if isinstance(memory, Memory) and policy is not None:
-            raise InputError("the memory has a policy already; give it this one", path="policy")
+            raise InputError("the memory already has a policy; give this one to the Memory", path="policy")
         as_instance("domain", domain, str, "text, such as 'finance'")
         as_callable("ask", ask, "a function that takes a Question")
         as_callable("notify", notify, "a function that takes a Question")
@@ -116,12 +116,12 @@ class Session:
 
     @property
     def notes(self) -> list[str]:
-        """What is missing, and what was done without it."""
+        """What failed or was missing in this session."""
         return list(self._notes.texts)
 
     def __enter__(self) -> "Session":
         if self._begun:
-            raise InputError("this session has begun already; make a new one for each task", path="session")
+            raise InputError("this session has already started; make a new one for each task", path="session")
         self._begun = True
         stored = self._notes.from_store("the store's policies are not applied", lambda: stored_layers(self.memory))
         self.policy = policy_of(self.memory, stored or ())
@@ -136,20 +136,20 @@ class Session:
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        # Ctrl-C and the like end a session without saying how the task went.
+        # Ctrl-C and the like end a session without a known outcome.
         if self._ending == "unknown" and isinstance(error, Exception):
             self.fail(error_text(error, self._redacted))
         self._notes.tried("the trace was not valued", self._value)
         if self.trace is not None:
-            self._notes.from_store("the value is not kept", partial(self._keep_value, self.trace))
+            self._notes.from_store("the value was not stored", partial(self._keep_value, self.trace))
         if self._ending != "unknown":
             for claim in self._used:
                 self._notes.from_store(f"{claim} got no vote", partial(self._vote, claim))
         self._notes.tried("no claims were offered", self._offer)
         if self._keep and self.offered:
-            self._notes.from_store("what was offered is not kept", self.keep)
+            self._notes.from_store("the offered claims were not stored", self.keep)
         if self.context is not None:
-            self._notes.tried("it is not known whether the store is still there", self._look_for_store)
+            self._notes.tried("it is not known whether the store still exists", self._look_for_store)
         if self._owns_memory:
             self._notes.tried("the store was not closed", self.memory.close)
 
@@ -166,7 +166,7 @@ class Session:
         self._steps.add("thought", text)
 
     def observed(self, text: str) -> None:
-        """Something the agent saw; an answer may rest on it."""
+        """Something the agent saw; an answer may be based on it."""
         self._steps.add("observation", text, source=True)
 
     def recovered(self, text: str) -> None:
@@ -185,7 +185,7 @@ class Session:
         return result
 
     def use(self, *claims: Recalled | Claim | str) -> None:
-        """Say which claims the work rests on: they are its sources, and how it ends is counted for or against them."""
+        """State which claims the work uses: they are its sources, and the outcome counts for or against them."""
         known = {one.id: one.text for one in self.recalled}
         for claim in claims:
             id_, text = (claim, known.get(claim, "")) if isinstance(claim, str) else (claim.id, claim.text)
@@ -194,7 +194,7 @@ class Session:
     # How sure, and who decides
 
     def answer(self, text: str, *, self_confidence: float | None = None) -> ConfidenceScore:
-        """Score an answer; `s.decision` is what that calls for. A recalled claim whose id it names counts as used.
+        """Score an answer; `s.decision` is the resulting decision. A recalled claim whose id it names counts as used.
 
         `self_confidence` is the agent's own; without it, the language model of the policy judges, or a stand-in.
         """
@@ -213,15 +213,15 @@ class Session:
         return self.score
 
     def factors(self) -> ConfidenceFactors:
-        """What is known so far: recalled claims, tool calls, sources, and what was judged of the answer."""
+        """What is known so far: recalled claims, tool calls, sources, and the judgement of the answer."""
         if not self._begun:
-            raise InputError("this session has not begun; use it in a 'with' block", path="session")
+            raise InputError("this session has not started; use it in a 'with' block", path="session")
         texts = self._texts()
         agreement = agreement_of(texts, self.policy, self._kit.encoder, self._notes)
         return factors_so_far(self.recalled, self._steps.done(), texts, agreement, self._answered)
 
     def may(self, action: str, /, **args: Any) -> Verdict:
-        """Whether an action may be done; a person is asked if it must be. `verdict.why` says why not.
+        """Whether an action may be done; a person is asked if needed. `verdict.why` gives the reason.
 
         `args` are the arguments of the action: `s.may("refund", order=17, amount=250)`.
         """
@@ -229,17 +229,17 @@ class Session:
         try:
             verdict = self._gate().check(factors, action, args or None)
         except ScalepanError as error:
-            self._notes.failed("the decision is not kept", error)
+            self._notes.failed("the decision was not stored", error)
             verdict = self._gate(kept=False).check(factors, action, args or None)
         return self._decided(action, verdict)
 
     async def amay(self, action: str, /, **args: Any) -> Verdict:
-        """The same, awaited: the event loop goes on while a person thinks."""
+        """The same, awaited: the event loop keeps running while a person thinks."""
         factors = await asyncio.to_thread(self.factors)
         try:
             verdict = await self._gate().acheck(factors, action, args or None)
         except ScalepanError as error:
-            self._notes.failed("the decision is not kept", error)
+            self._notes.failed("the decision was not stored", error)
             verdict = await self._gate(kept=False).acheck(factors, action, args or None)
         return self._decided(action, verdict)
 
@@ -254,7 +254,7 @@ class Session:
         self._ending, self._why = "failed", why
 
     def keep(self) -> list[Added]:
-        """Remember what was offered, once the session is over and somebody has looked at `s.offered`."""
+        """Store the offered claims, once the session is over and somebody has reviewed `s.offered`."""
         self.kept = list(self.memory.add_many(self.offered))
         if self._owns_memory:
             self.memory.close()
@@ -262,7 +262,7 @@ class Session:
 
     @property
     def report(self) -> Report:
-        """What came of it: `print(s.report)`."""
+        """The result: `print(s.report)`."""
         return Report(
             id=self.id,
             query=self.query,
@@ -285,13 +285,13 @@ class Session:
         )
 
     def _texts(self) -> list[str]:
-        """What an answer rests on beside its tools: the claims in use, else those recalled; and what was observed."""
+        """What an answer is based on besides its tools: the claims in use, else those recalled; and observations."""
         claims = list(filter(None, self._used.values())) or [one.text for one in self.recalled]
         return list(dict.fromkeys([*claims, *self._steps.done().observed]))
 
     def _redacted(self, text: str) -> str:
-        """Text as a step keeps it. What cannot be redacted is not kept."""
-        found = self._notes.tried("a step is kept without its text", lambda: self._redactor.redact(text).text)
+        """Text as a step stores it. Text that cannot be redacted is not stored."""
+        found = self._notes.tried("a step was stored without its text", lambda: self._redactor.redact(text).text)
         return "(could not be redacted)" if found is None else found
 
     def _gate(self, *, kept: bool = True) -> Gate:
@@ -351,10 +351,10 @@ class Session:
         self.votes.append(Ballot(signal, voted))
 
     def _look_for_store(self) -> None:
-        """Who removes the file under its owner makes nothing fail: it writes on, into a file without a name."""
+        """If the file is removed while it is open, nothing fails: writes go to a file without a name."""
         path = self.memory.store.path
         if not path.exists():
-            self._notes.add(f"what was kept is lost: {path} was removed during the session")
+            self._notes.add(f"what was stored is lost: {path} was removed during the session")
 
     def _offer(self) -> None:
         """Claims from a trace that passes the gate."""
@@ -371,4 +371,4 @@ class Session:
 
 
 session = Session
-"""`with scalepan.session(query) as s:` reads as what it is."""
+"""The name to call: `with scalepan.session(query) as s:`."""

@@ -24,7 +24,7 @@ def trace_of(
     confidence: float | None,
     actor: str | None,
 ) -> ReasoningTrace:
-    """What was asked, done and reached. What nobody said is left open, and the value says between what it lies."""
+    """What was asked, done and achieved. What is not known is left open, and the value gives its range."""
     return ReasoningTrace(
         context="https://openknowledgepulse.org/schema/v1",
         kind="ReasoningTrace",
@@ -46,7 +46,7 @@ def trace_of(
 
 
 def redacted_trace(trace: ReasoningTrace, redactor: Redactor) -> ReasoningTrace:
-    """The same trace as it may be kept: what the agent, its tools and its task say, without what must not be."""
+    """The same trace as it may be stored: the texts of the agent, its tools and its task, redacted."""
     replace = msgspec.structs.replace
     return replace(
         trace,

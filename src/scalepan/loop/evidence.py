@@ -1,4 +1,4 @@
-"""How sure may an agent be in the middle of a session? By what was recalled, called, seen, said and judged so far."""
+"""How sure may an agent be during a session? By what was recalled, called, observed and judged so far."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from scalepan.score import Score
 
 
 class Answered(NamedTuple):
-    """An answer, and what is known of it. None: nobody said, or nobody could judge."""
+    """An answer, and what is known of it. None: not stated, or not judged."""
 
     text: str = ""
     stated: float | None = None
@@ -25,28 +25,28 @@ class Answered(NamedTuple):
 def judged(
     query: str, text: str, stated: float | None, sources: list[str], policy: Policy, encoder: Embedder | None
 ) -> Answered:
-    """An answer as the policy's language model sees it, or a stand-in."""
+    """An answer as judged by the policy's language model, or by a stand-in."""
     found = judge_answer(query, text, sources, policy, embedder=encoder)
     return Answered(text, stated, _measured(found.self_evaluation), _measured(found.coverage))
 
 
 def _measured(score: Score) -> float | None:
-    """A judged number; None where it is a fallback."""
+    """A judged number; None if it is a fallback."""
     return score.value if all(part.source == "measured" for part in score.parts) else None
 
 
 def factors_so_far(
     recalled: Sequence[Recalled], done: Done, texts: Sequence[str], agreement: float | None, answered: Answered
 ) -> ConfidenceFactors:
-    """All of it as factors. `texts` are the sources that say something, `agreement` is how far they say the same.
+    """All of it as factors. `texts` are the sources with text, `agreement` is how far they agree.
 
     >>> done = Done((), (True, False), ("order 17",), ())
     >>> factors_so_far([], done, [], None, Answered()).tool_success_rate
     0.5
     """
-    # What the agent states of itself stands.
+    # The agent's own statement takes precedence.
     evaluated = answered.evaluation if answered.stated is None else answered.stated
-    # Texts that were not compared are not texts that disagree. What a tool gave is a source, but no text to compare.
+    # Texts that were not compared do not count as disagreeing. A tool result is a source, but not a text to compare.
     sources = texts if agreement is not None else texts[:1]
     return ConfidenceFactors.from_steps(
         [float(one.score_final) for one in recalled],
@@ -55,13 +55,13 @@ def factors_so_far(
         source_agreement=0.0 if agreement is None else agreement,
         llm_self_confidence=0.5 if evaluated is None else evaluated,
         query_coverage=0.0 if answered.coverage is None else answered.coverage,
-        # Until a tool ran or the answer was judged, the recall is all there is: an empty one must not look sure.
+        # Before a tool ran or the answer was judged, the recall is all the evidence: an empty one must not look sure.
         is_search_step=not done.calls and evaluated is None,
     )
 
 
 def agreement_of(texts: list[str], policy: Policy, encoder: Embedder | None, notes: Notes) -> float | None:
-    """How far texts say the same; None where they were not compared."""
+    """How far texts agree; None if they were not compared."""
     if len(texts) < 2:
         return None
     if encoder is None:

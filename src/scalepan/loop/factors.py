@@ -1,4 +1,4 @@
-"""What one question found becomes what another one asks about: factors from a trace, factors from a recall."""
+"""Factors of confidence from the result of another question: from a trace, from a recall."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,9 @@ from scalepan.trace import ReasoningTrace
 
 
 def factors_from_trace(trace: ReasoningTrace, *, query_coverage: float = 0.0) -> ConfidenceFactors:
-    """How sure an agent may be of what a trace came to, by its tool calls, observations and stated confidence.
+    """How sure an agent may be of a trace's outcome, by its tool calls, observations and stated confidence.
 
-    A tool call failed if it says so, or if an error recovery comes before the next one. What was observed are the
-    sources.
+    A tool call failed if it says so, or if an error recovery comes before the next one. Observations are the sources.
 
     >>> from scalepan.samples import sample_trace
     >>> factors = factors_from_trace(sample_trace())
@@ -26,7 +25,7 @@ def factors_from_trace(trace: ReasoningTrace, *, query_coverage: float = 0.0) ->
             outcomes.append(not has_failed(step))
             told += has_failed(step)
         elif step.type == "error_recovery" and told:
-            told -= 1  # it is about a failure that is counted already
+            told -= 1  # it belongs to a failure that is already counted
         elif step.type == "error_recovery" and outcomes:
             outcomes[-1] = False
         elif step.type == "observation":
@@ -43,7 +42,7 @@ def factors_from_trace(trace: ReasoningTrace, *, query_coverage: float = 0.0) ->
 def factors_from_recall(
     found: Recall, tool_calls: Sequence[bool] = (), *, llm_self_confidence: float = 0.5, query_coverage: float = 0.0
 ) -> ConfidenceFactors:
-    """How sure an agent may be of an answer that rests on recalled claims: they are what was found, and the sources."""
+    """How sure an agent may be of an answer based on recalled claims: they are the search results and the sources."""
     scores = [float(one.score_final) for one in found.claims if not one.below_threshold]
     return ConfidenceFactors.from_steps(
         scores,

@@ -1,4 +1,4 @@
-"""What is missing in a session, and what was done without it. The one place where a failure becomes a note."""
+"""Notes of a session: what failed or was missing. The one place where a failure becomes a note."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +10,7 @@ R = TypeVar("R")
 
 
 class Notes:
-    """An agent must not stop because Scalepan lacks something.
+    """Failures of Scalepan must not stop the agent: they become notes.
 
     >>> notes = Notes()
     >>> notes.tried("nothing was recalled", lambda: 1 / 0) is None, notes.texts
@@ -22,19 +22,19 @@ class Notes:
         self.store_gone = False
 
     def add(self, text: str) -> None:
-        """Something to know, once."""
+        """Add a note, once."""
         if text not in self.texts:
             self.texts.append(text)
 
     def failed(self, without: str, error: Exception) -> None:
-        """Something went wrong, and this is what there is no more."""
+        """Something failed; `without` says what is missing because of it."""
         self.add(f"{without}: {error if isinstance(error, ScalepanError) else named(error)}")
-        # Of the store itself; most of its children are about one call, and the next may do.
+        # The store itself failed; most subclasses are about one call, and the next may succeed.
         if type(error) in (StoreError, UnansweredError, LostWritesError):
             self.store_gone = True
 
     def tried(self, without: str, work: Callable[[], R]) -> R | None:
-        """What `work` gives; None and a note where it fails."""
+        """The result of `work`; None and a note if it fails."""
         try:
             return work()
         except Exception as error:
@@ -42,8 +42,8 @@ class Notes:
             return None
 
     def from_store(self, without: str, work: Callable[[], R]) -> R | None:
-        """The same for what needs the store. One that does not answer is not waited for again."""
+        """The same for work that needs the store. A store that did not answer is not tried again."""
         if self.store_gone:
-            self.add(f"{without}: the store is out of reach")
+            self.add(f"{without}: the store cannot be reached")
             return None
         return self.tried(without, work)

@@ -23,9 +23,9 @@ def claims_from_trace(
     note: str | None = None,
     redactor: Redactor | None = None,
 ) -> list[NewClaim]:
-    """What helped after an error, what a person refused, or else how the task ended. Nothing if nobody said how.
+    """What helped after an error, what a person refused, or else the outcome. Nothing if the outcome is unknown.
 
-    They are offers: nothing is kept here. `redactor` is the policy's, by default that of the policy in force; `note`
+    They are offers: nothing is stored here. `redactor` is the policy's, by default that of the policy in force; `note`
     goes into their provenance.
 
     >>> from scalepan.samples import sample_trace
@@ -35,12 +35,12 @@ def claims_from_trace(
     if trace.metadata.success is None:
         return []
     redactor = redactor or Redactor(load_policy().redact)
-    trace = redacted_trace(trace, redactor)  # before anything is cut: half a secret is not found
+    trace = redacted_trace(trace, redactor)  # before anything is shortened: half a secret would not be found
     refusals = [redactor.redact(refusal).text for refusal in refusals]
     task = trace.task.objective
     drafts = [("fact", f"{lesson} (task: {_short(task)})") for lesson in _lessons(trace.steps)]
     drafts += [("policy_hint", f"A person refused to {_short(refusal)} (task: {_short(task)})") for refusal in refusals]
-    # Each draft names the task, so one more about its ending would only stand before them when the task comes again.
+    # Each draft names the task, so one more about its outcome would only outrank them when the task comes again.
     if not drafts or not trace.metadata.success:
         ended = trace.outcome.result_summary if trace.metadata.success else f"failed: {trace.outcome.result_summary}"
         drafts.append(("task", f"{_short(task)}: {_short(ended)}"))
@@ -52,7 +52,7 @@ def claims_from_trace(
 
 
 def _lessons(steps: Sequence[Step]) -> Iterator[str]:
-    """Each recovery with the tool call that it recovered from: the last that says it failed, else the last one."""
+    """Each recovery with the tool call that it recovered from: the last one that failed, else the last one."""
     last: Step | None = None
     failed: Step | None = None
     for step in steps:

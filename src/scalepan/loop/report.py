@@ -1,4 +1,4 @@
-"""What came of a session, on one screen: every number, and the id by which it is found again."""
+"""The result of a session on one screen: every number, and its id in the store."""
 
 from typing import Any, NamedTuple
 
@@ -13,26 +13,26 @@ from scalepan.score import Score
 
 
 class Ballot(NamedTuple):
-    """A vote that the session gave; `memory.undo_vote(ballot.vote.id)` takes it back."""
+    """A vote that the session cast; `memory.undo_vote(ballot.vote.id)` takes it back."""
 
     signal: str
     vote: Voted
 
 
 class Asked(NamedTuple):
-    """An action, and whether it might be done."""
+    """An action, and whether it was allowed."""
 
     action: str
     verdict: Verdict
 
     @property
     def was_refused(self) -> bool:
-        """A person said no. That nobody answered is no refusal."""
+        """A person said no. Getting no answer is not a refusal."""
         return not self.verdict.allowed and self.verdict.decided_by != "nobody"
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What came of a session. `print(s.report)`."""
+    """The result of a session. `print(s.report)`."""
 
     id: str
     query: str
@@ -49,16 +49,16 @@ class Report(msgspec.Struct, frozen=True):
     asked: list[Asked]
     value: Score
     value_id: str | None
-    """For `scalepan explain`; None where it was not kept."""
+    """For `scalepan explain`; None if it was not stored."""
     votes: list[Ballot]
     offered: list[NewClaim]
     kept: list[Added]
     notes: list[str]
-    """What is missing, and what was done without it."""
+    """What failed or was missing in the session."""
 
     @property
     def gate(self) -> str:
-        """What the trace's value says about sharing it; empty where it has none."""
+        """Whether the trace's value is enough to share it; empty if it has none."""
         return str(self.value.details.gate) if self.value.value is not None else ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Report(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         rows = [("session", f"{self.query}  {self.id} in {self.store}")]
-        rows.append(("recalled", f"{self.recalled}, of which used: {len(self.used)}  {self.context or ''}"))
+        rows.append(("recalled", f"{self.recalled}, {len(self.used)} used  {self.context or ''}"))
         if self.confidence is not None and self.decision is not None:
             rows.append(("confidence", f"{_number(self.confidence)}  {self.decision.level.value}"))
         rows += [("asked", _asked(one)) for one in self.asked]
@@ -78,7 +78,7 @@ class Report(msgspec.Struct, frozen=True):
         rows.append(("value", f"{_number(self.value)}  {self.gate}  {self.value_id or self.trace_id}"))
         rows += [("vote", _ballot(one)) for one in self.votes]
         rows += [("offered", f"{claim.kind}: {claim.text}") for claim in self.offered]
-        rows += [("kept", f"{one.id}{'' if one.created else ', known already'}") for one in self.kept]
+        rows += [("kept", f"{one.id}{'' if one.created else ', already known'}") for one in self.kept]
         rows += [("note", note) for note in self.notes]
         return "\n".join(f"{name:<11} {printable(text)}".rstrip() for name, text in rows)
 

@@ -14,17 +14,17 @@ from scalepan.trace.model import StepType
 
 LONGEST_SUMMARY, LONGEST_ERROR, LOOKED_AT = 500, 200, 10_000
 FAILED = "failed: "
-"""How the summary of a tool call begins that failed in a session."""
+"""How the summary of a failed tool call begins."""
 
 
 class Done(NamedTuple):
-    """What is there at one moment."""
+    """A snapshot of the steps."""
 
     steps: tuple[Step, ...]
     calls: tuple[bool, ...]
-    """Of each tool call, whether it went well."""
+    """For each tool call, whether it succeeded."""
     outputs: tuple[str, ...]
-    """What those gave that went well."""
+    """The results of the calls that succeeded."""
     observed: tuple[str, ...]
 
 
@@ -32,7 +32,7 @@ class Steps:
     """The steps so far, in the order in which they ended. Thread-safe."""
 
     def __init__(self, redact: Callable[[str], str] = str) -> None:
-        """`redact` is the session's: what a tool gave is redacted before it is cut, or half a secret would be left."""
+        """`redact` is the session's: a tool's result is redacted before shortening, or half a secret might stay."""
         self.redact = redact
         self._lock = threading.Lock()
         self._steps: list[Step] = []
@@ -41,14 +41,14 @@ class Steps:
         self._observed: list[str] = []
 
     def add(self, kind: StepType, content: str, *, source: bool = False) -> None:
-        """One step that is not a tool call; `source`: an answer may rest on it."""
+        """One step that is not a tool call; `source`: an answer may be based on it."""
         with self._lock:
             self._steps.append(Step(step_id=len(self._steps), type=kind, content=content))
             if source:
                 self._observed.append(content)
 
     def ended(self, call: "ToolCall", latency_ms: float) -> None:
-        """A tool call that went well or failed."""
+        """A tool call that succeeded or failed."""
         output = None if call.output is None else as_text(call.output)
         told = None if call.output is None else _summary(call.output, self.redact)
         with self._lock:
@@ -67,15 +67,15 @@ class Steps:
                 self._outputs.append(output)
 
     def done(self) -> Done:
-        """What is there now."""
+        """The steps so far."""
         with self._lock:
             return Done(tuple(self._steps), tuple(self._calls), tuple(self._outputs), tuple(self._observed))
 
 
 class ToolCall:
-    """A tool call under way: `with s.tool("orders", {"customer": 17}) as call: call.output = …`.
+    """A running tool call: `with s.tool("orders", {"customer": 17}) as call: call.output = …`.
 
-    An exception is a failure, and goes on to the caller as it is.
+    An exception is a failure, and reaches the caller unchanged.
     """
 
     def __init__(self, steps: Steps, name: str, input: Any = None) -> None:  # noqa: A002 - the trace's word for it
@@ -87,7 +87,7 @@ class ToolCall:
         self._start = 0.0
 
     def fail(self, why: str) -> None:
-        """The tool says that it failed, without an exception."""
+        """Report that the tool failed, without an exception."""
         self.error = why
 
     def __enter__(self) -> "ToolCall":
@@ -101,12 +101,12 @@ class ToolCall:
 
 
 def has_failed(step: Step) -> bool:
-    """Whether a tool call says of itself that it failed. Logs of other tools leave that open."""
+    """Whether a tool call states that it failed. Other tools' logs do not say."""
     return (step.output_summary or "").startswith(FAILED)
 
 
 def as_text(value: Any) -> str:
-    """What a tool gave, as one short text.
+    """A tool's result as one short text.
 
     >>> as_text({"id": 17, "open": True})
     '{"id":17,"open":true}'
@@ -115,7 +115,7 @@ def as_text(value: Any) -> str:
 
 
 def _summary(value: Any, redact: Callable[[str], str]) -> str:
-    """The same as it may be kept. Enough is looked at that no secret begins within what is kept and ends outside."""
+    """The same, redacted. It looks far enough ahead that no secret is cut in half at the end."""
     text = _text(value)
     seen = text[:LOOKED_AT]
     found = redact(seen)
@@ -125,7 +125,7 @@ def _summary(value: Any, redact: Callable[[str], str]) -> str:
 
 
 def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
-    """An exception in one line, redacted before it is cut."""
+    """An exception in one line, redacted before it is shortened."""
     name, said = type(error).__name__, redact(own_words(error, str)[:LOOKED_AT])
     return name if said in ("", name) else f"{name}: {shorten(said, LONGEST_ERROR)}"
 
@@ -139,7 +139,7 @@ def _text(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Plain data; what cannot become that, as it shows itself."""
+    """Plain data; anything else by its repr."""
     try:
         return msgspec.to_builtins(value, enc_hook=own_words)
     except Exception:

@@ -1,4 +1,4 @@
-"""What a session works with: the policy in force, and for each policy one encoder and one valuer in this process."""
+"""What a session works with: the policy in force, and one encoder and one valuer per policy and process."""
 
 import threading
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ def policy_of(memory: Memory, stored: Iterable[Layer] = ()) -> Policy:
 
 
 def stored_layers(memory: Memory) -> list[Layer]:
-    """What the store's own policies say for the caller's tenant and project."""
+    """The store's own policies for the caller's tenant and project."""
     return as_layers(memory.store.call("store.policy_layers", WhosePolicy(memory.who.tenant, memory.who.project)))
 
 
 class Kit(NamedTuple):
-    """An encoder, and who compares each trace with those before it."""
+    """An encoder, and the valuer that compares each trace with earlier ones."""
 
     encoder: Embedder | None
     valuer: TraceValuer
@@ -38,12 +38,12 @@ _valuers: dict[tuple[str, str], TraceValuer] = {}
 
 
 def kit_for(policy: Policy) -> Kit:
-    """Made once for a policy, so that later sessions of this process are compared with earlier ones."""
+    """Made once per policy, so that later sessions of this process are compared with earlier ones."""
     embed = policy.version("embed")
     key = (policy.version("value"), embed)
     with _lock:
         if embed not in _encoders:
-            # It sees texts of claims, whose vectors stay in the store: there they can be forgotten.
+            # It encodes claims, so it caches nothing: their vectors are in the store, where they can be forgotten.
             _encoders[embed] = find_encoder(policy.embed, remember=False)
         if key not in _valuers:
             _valuers[key] = TraceValuer(policy, embedder=_encoders[embed])

@@ -1,4 +1,4 @@
-"""Calibration of raw scores, fitted on labelled queries or on votes (spec memory.md, section 2).
+"""Calibration of raw scores, fitted on labelled queries or on votes (contract memory.18).
 
 Half of the queries are fitted, the others say what it brought: log loss before and after.
 """

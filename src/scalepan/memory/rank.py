@@ -1,4 +1,4 @@
-"""The formulas of recall: normalize, fuse, rerank (spec memory.md, sections 2 to 4). Pure functions under its names."""
+"""The formulas of recall: normalize, fuse, rerank (contract memory.14 to memory.36). Pure functions."""
 
 from collections.abc import Sequence
 from math import ceil, exp, log
@@ -107,7 +107,7 @@ def g(
 
 
 class Gains(NamedTuple):
-    """What g is made of, each from 0 to 1: the spec's breakdown `util`, `conf`, `rec`."""
+    """What g is made of, each from 0 to 1: the breakdown `util`, `conf`, `rec`."""
 
     util: float
     conf: float
@@ -117,7 +117,7 @@ class Gains(NamedTuple):
 
 
 def g_factors(gains: Gains, policy: Rerank = DEFAULT_RERANK) -> list[tuple[str, float]]:
-    """The factors of g by name, in the spec's order."""
+    """The factors of g by name, in the contract's order."""
     factors = [
         ("utility", policy.utility.scale(gains.util)),
         ("confidence", policy.confidence.scale(gains.conf)),
@@ -139,7 +139,7 @@ class Parameters(NamedTuple):
 
 
 def parameters(query: str, policy: Retrieval, alpha: float | None = None, k: int | None = None) -> Parameters:
-    """Alpha and k for a query: as the call says, else as the query suggests, else as the policy has it (section 3).
+    """Alpha and k for a query: set by the call, the query or the policy (contract memory.24 to memory.26).
 
     >>> parameters("billing", Retrieval())
     Parameters(alpha=0.4, why_alpha='at most 2 words', k_txt=48, k_vec=96, k_final=12)
@@ -149,7 +149,7 @@ def parameters(query: str, policy: Retrieval, alpha: float | None = None, k: int
     chosen, why = (alpha, "by the call") if alpha is not None else _alpha(query, policy)
     hybrid = policy.hybrid
     k_final = k if k is not None else hybrid.k_final
-    # Four and eight times k_final in the spec's policy; a call with another k keeps the proportion.
+    # Four and eight times k_final in the built-in policy; a call with another k keeps the proportion.
     k_txt, k_vec = (ceil(side * k_final / hybrid.k_final) for side in (hybrid.k_txt, hybrid.k_vec))
     return Parameters(chosen, why, k_txt, k_vec, k_final)
 

@@ -6,12 +6,12 @@ import msgspec
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A group of constants. Immutable, and strict about keys it does not know."""
+    """A group of constants. Immutable, and strict about unknown keys."""
 
 
 def number(why: str, unit: str, **bounds: float) -> msgspec.Meta:
     """A number with a unit; bounds as msgspec names them: ge, gt, le, lt."""
-    # msgspec types its bounds as int or float one by one, which a table of bounds cannot say.
+    # msgspec types each bound as int or float, which a dict of bounds cannot express.
     limits: dict[str, Any] = bounds
     return msgspec.Meta(description=why, extra={"unit": unit}, extra_json_schema={"x-unit": unit}, **limits)
 

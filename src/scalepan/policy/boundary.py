@@ -1,4 +1,4 @@
-"""Who may read what: classes, purposes and invariants (NOTES.md, "Memory": Boundary). Deny over redact over allow."""
+"""Who may read what: classes, purposes and invariants (contract memory.61 to memory.64)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -16,7 +16,7 @@ Effect = Literal["deny", "redact", "allow"]
 CLASSES: tuple[BoundaryClass, ...] = ("public", "internal", "pii", "secret")
 """From mild to strict."""
 REQUEST_NAMES = ("action", "tenant", "project", "session", "purposes", "actor")
-"""What an invariant may ask of every request; what the caller says beside that is `facts.NAME`."""
+"""Facts of every request that an invariant may use; what else the caller states is `facts.NAME`."""
 FACTS = "facts."
 SCOPES: tuple[Scope, ...] = ("session", "project", "principle")
 
@@ -24,18 +24,18 @@ SCOPES: tuple[Scope, ...] = ("session", "project", "principle")
 class Access(Section, frozen=True, kw_only=True):
     """For which purposes a class may be read. A purpose is a name, or a prefix that ends in `*`."""
 
-    allow: Annotated[list[str], choice("purposes that read the text as it is kept")] = msgspec.field(
+    allow: Annotated[list[str], choice("purposes that read the text as it is stored")] = msgspec.field(
         default_factory=list
     )
     redact: Annotated[list[str], choice("purposes that read it without personal data")] = msgspec.field(
         default_factory=list
     )
-    deny: Annotated[list[str], choice("purposes that never read it, whatever else is said")] = msgspec.field(
+    deny: Annotated[list[str], choice("purposes that never read it, whatever else allows them")] = msgspec.field(
         default_factory=list
     )
 
     def effect(self, purpose: str) -> Effect:
-        """What comes of one purpose; what nobody mentions is denied.
+        """The effect for one purpose; a purpose that nobody mentions is denied.
 
         >>> Access(allow=["tool:*"], deny=["tool:mail"]).effect("tool:mail")
         'deny'
@@ -47,7 +47,7 @@ class Access(Section, frozen=True, kw_only=True):
         return "allow" if _any_covers(self.allow, purpose) else "deny"
 
     def denies(self, purpose: str) -> bool:
-        """Whether the purpose is denied in so many words, and not only by not being mentioned."""
+        """Whether the purpose is denied explicitly, and not only because it is not mentioned."""
         return _any_covers(self.deny, purpose)
 
 
@@ -63,9 +63,9 @@ def _classes() -> dict[BoundaryClass, Access]:
 class Boundary(Section, frozen=True, kw_only=True):
     """What a request may read. Only a file that the user named can make this less strict."""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
     classes: Annotated[
-        dict[BoundaryClass, Access], choice("access by class, from mild to strict; a class not named is shut")
+        dict[BoundaryClass, Access], choice("access by class, from mild to strict; a class that is not named is closed")
     ] = msgspec.field(default_factory=_classes)
     scopes: Annotated[list[Annotated[Scope, in_order(Scope)]], choice("scopes that are searched at all")] = (
         msgspec.field(default_factory=lambda: list(SCOPES))
@@ -73,7 +73,7 @@ class Boundary(Section, frozen=True, kw_only=True):
     invariants: Annotated[
         dict[str, str],
         choice(
-            "rules by name that every request, and each claim it would reach, must meet: == != > >= < <= && || ! in, "
+            "rules by name that every request, and each claim it would read, must satisfy: == != > >= < <= && || ! in, "
             "over action, tenant, project, session, purposes, actor, facts.NAME, claim.kind, claim.boundary_class, "
             "claim.scope, claim.entities, claim.age_days"
         ),
@@ -90,7 +90,7 @@ class Boundary(Section, frozen=True, kw_only=True):
 
 
 def covers(pattern: str, purpose: str) -> bool:
-    """Whether a pattern means this purpose, or this pattern and all it means.
+    """Whether a pattern covers this purpose, or this pattern and everything it covers.
 
     >>> covers("tool:*", "tool:mail"), covers("tool:mail", "tool:*"), covers("*", "tool:*")
     (True, False, True)
@@ -105,10 +105,10 @@ def _any_covers(patterns: list[str], purpose: str) -> bool:
 
 
 def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Lay a lower layer over this section without relaxing it.
+    """Merge a lower layer into this section without relaxing it.
 
-    Grants shrink to what both allow, denials and redactions add up, invariants must all hold. What has the wrong shape
-    is laid over as it is, so that the check that follows can name it.
+    Grants shrink to what both allow, denials and redactions add up, invariants must all hold. A value of the
+    wrong shape is merged unchanged, so that the check that follows can name it.
 
     >>> section = {"classes": {"internal": {"allow": ["tool:*"], "redact": [], "deny": []}}, "scopes": ["project"]}
     >>> tighten(section, {"classes": {"internal": {"allow": ["*"], "deny": ["tool:mail"]}}, "scopes": ["session"]})
@@ -129,13 +129,13 @@ def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
             case ("classes" | "invariants", _, dict()) | ("scopes", _, list()):
                 into[key] = value
             case "classes" | "invariants" | "scopes", _, _:
-                pass  # what is above has the wrong shape, and the check names that
+                pass  # the upper layer has the wrong shape, and the check names that
             case _:
                 into[key] = value
 
 
 def _tighter(upper: Any, lower: Any) -> Any:
-    """Access as both layers grant it. A class that the upper layer does not name is shut and stays so."""
+    """Access that both layers grant. A class that the upper layer does not name is closed and stays so."""
     shut: dict[str, list[str]] = {"allow": [], "redact": [], "deny": []}
     if upper is not None and not _is_access(upper):
         return upper
@@ -147,7 +147,7 @@ def _tighter(upper: Any, lower: Any) -> Any:
         "allow": _common(upper["allow"], lower["allow"]) if "allow" in lower else upper["allow"],
         "redact": _united(upper["redact"], _common(open_above, lower.get("redact", []))),
         "deny": _united(upper["deny"], lower.get("deny", [])),
-        # What does not belong there is kept, for the check to name.
+        # Invalid items stay, for the check to name.
         **{key: value for key, value in lower.items() if key not in ("allow", "redact", "deny")},
     }
 
@@ -160,7 +160,7 @@ def _is_access(value: Any) -> bool:
 
 
 def _common(upper: list[str], lower: list[str]) -> list[str]:
-    """The narrower of every two patterns that meet.
+    """The narrower of every two patterns that overlap.
 
     >>> _common(["tool:*", "answer:task"], ["tool:mail", "*"])
     ['tool:mail', 'tool:*', 'answer:task']
@@ -174,14 +174,14 @@ def _united(one: list[str], other: list[str]) -> list[str]:
 
 
 def _demand(invariants: dict[str, Any], name: str, rule: Any) -> None:
-    """Add a rule. One of that name stays, and the new one stands beside it: put into one text, it could break out."""
+    """Add a rule. An existing rule of that name stays beside it: joined into one text, a rule could break out."""
     while name in invariants and invariants[name] != rule:
         name = f"{name}'"
     invariants[name] = rule
 
 
 def looser(values: Mapping[str, Any], section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a layer grants and `tighten` did not, as path and value.
+    """What a layer tried to grant and `tighten` did not, as path and value.
 
     >>> list(looser({"scopes": ["session", "project"]}, {"scopes": ["project"], "classes": {}}))
     [('scopes', ['session', 'project'])]

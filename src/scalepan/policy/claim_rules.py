@@ -1,6 +1,6 @@
-"""Invariants over claims: with the facts of a request filled in, a rule becomes a tree that is left to ask of claims.
+"""Invariants over claims: with the facts of a request filled in, a rule becomes a tree to evaluate for each claim.
 
-A tree is made of plain tuples, so that it can be compared, kept as a key, and compiled: to a mask over arrays and to
+A tree is made of plain tuples, so that it can be compared, used as a key, and compiled: to a mask over arrays and to
 SQL (`scalepan.memory.recall.claim_rules`). Both mean what the rule means when it is evaluated claim by claim.
 
     ("is", True)                         true, or false
@@ -44,12 +44,12 @@ _TURNED = {"==": "==", "!=": "!=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def mentions_claim(node: Node) -> bool:
-    """Whether a rule asks about claims."""
+    """Whether a rule mentions claims."""
     return any(name.startswith(FAMILY) for name in names(node))
 
 
 def mentions_age(tree: Tree) -> bool:
-    """Whether what a tree says of a claim changes with time."""
+    """Whether a tree's result for a claim changes with time."""
     match tree:
         case ("any" | "all", trees):
             return any(mentions_age(one) for one in trees)
@@ -60,7 +60,7 @@ def mentions_age(tree: Tree) -> bool:
 
 
 def check_claims(node: Node) -> None:
-    """InvariantError for a use of a claim's attribute that cannot be compiled.
+    """InvariantError for a use of a claim attribute that cannot be compiled.
 
     An attribute is compared with a value of the rule or of the request; `claim.entities` is a list to be in.
     """
@@ -83,7 +83,7 @@ def _check_sides(node: Compared | Within) -> None:
     one, other = (node.left, node.right) if isinstance(node, Compared) else (node.item, node.group)
     attribute, value = (one, other) if mentions_claim(one) else (other, one)
     if not isinstance(attribute, Name) or mentions_claim(value):
-        raise InvariantError("an attribute of a claim is compared with a value, not with another of the claim")
+        raise InvariantError("an attribute of a claim is compared with a value, not with another attribute")
     name = attribute.name.removeprefix(FAMILY)
     is_group = isinstance(node, Within) and attribute is node.group
     if (name == ENTITIES) != is_group and not (is_group and name in WORDS):
@@ -98,7 +98,7 @@ _EXAMPLES = {
 
 
 def bind(node: Node, facts: Facts) -> Tree:
-    """The rule with the facts of a request filled in: what is left to ask of a claim.
+    """The rule with the facts of a request filled in: what remains to be evaluated for a claim.
 
     >>> from scalepan.policy.invariants import parse
     >>> bind(parse("action != 'forget' || claim.kind == 'task'"), {"action": "search"})
@@ -128,7 +128,7 @@ def bind(node: Node, facts: Facts) -> Tree:
 
 
 def _joined(join: str, inner: tuple[Node, ...], facts: Facts) -> Tree:
-    """From the left, until one decides: what comes after that, or after what cannot be evaluated, is never asked."""
+    """From the left, until one decides: what comes after that, or after an error, is not evaluated."""
     decides = join == "any"
     trees: list[Tree] = []
     for one in inner:
@@ -152,7 +152,7 @@ def _bound_comparison(node: Compared, facts: Facts) -> Tree:
     else:
         value = other(facts)
     if not _fits(name, value):
-        # The type alone decides, and is the same for every claim: ask with any value of it.
+        # The type alone decides, and is the same for every claim: any value of it will do.
         return ("is", compared(sign, 0.0 if name == AGE else "", value))
     value = _plain(name, value)
     return ("is", sign == "!=") if name == AGE and isnan(value) else ("compare", name, sign, value)
@@ -168,7 +168,7 @@ def _bound_membership(node: Within, facts: Facts) -> Tree:
     if isinstance(group, str) and name in WORDS:
         return ("part of", name, _plain(name, group))
     if not isinstance(group, (list, tuple)):
-        raise InvariantError(f"{group!r} is no list to be in")
+        raise InvariantError(f"{group!r} is not a list")
     fit = [_plain(name, member) for member in group if _fits(name, member)]
     members = tuple(dict.fromkeys(member for member in fit if name in WORDS or not isnan(member)))
     return ("among", name, members) if members else ("is", False)
@@ -188,12 +188,12 @@ def _fits(name: str, value: Any) -> bool:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """The value as SQL can take it."""
+    """The value in a form that SQL accepts."""
     try:
         if name == AGE:
             return float(value)
         value.encode()
-    except OverflowError:  # an integer beyond every age
+    except OverflowError:  # an integer larger than any age
         return inf if value > 0 else -inf
     except UnicodeError:
         raise InvariantError(f"{value!r} is not text") from None

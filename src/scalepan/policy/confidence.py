@@ -1,4 +1,4 @@
-"""Constants of confidence: weights, penalties, thresholds, the gate (spec confidence.md, NOTES.md)."""
+"""Constants of confidence: weights, penalties, thresholds, the gate (docs/contract/confidence.md)."""
 
 from typing import Annotated, Literal
 
@@ -11,60 +11,64 @@ Aggregation = Literal["mean", "min", "weighted"]
 
 
 class SearchQuality(Section, frozen=True, kw_only=True):
-    """What search results alone are worth."""
+    """The quality of search results by themselves."""
 
-    good_max: Annotated[float, share("from here on the best result counts as it is")] = 0.6
-    max_weight: Annotated[float, share("below that: how much the best result counts")] = 0.7
-    avg_weight: Annotated[float, share("and how much the average does")] = 0.3
-    variance_factor: Annotated[float, number("what a unit of variance costs", "points", ge=0)] = 0.3
-    variance_limit: Annotated[float, share("but no more than this")] = 0.15
+    good_max: Annotated[float, share("from this value on, the best result alone is the quality")] = 0.6
+    max_weight: Annotated[float, share("below good_max: weight of the best result")] = 0.7
+    avg_weight: Annotated[float, share("below good_max: weight of the average")] = 0.3
+    variance_factor: Annotated[float, number("how much a unit of variance subtracts", "points", ge=0)] = 0.3
+    variance_limit: Annotated[float, share("the most that variance subtracts")] = 0.15
 
 
 class Weights(Section, frozen=True, kw_only=True):
-    """How much each factor counts on a step that is no search; only those that apply are averaged."""
+    """How much each factor counts on a step that is not a search; only those that apply are averaged."""
 
-    search_quality: Annotated[float, number("if there is any", "weight", ge=0)] = 0.6
-    tool_success: Annotated[float, number("always", "weight", gt=0)] = 0.4
-    source_agreement: Annotated[float, number("with more than one source", "weight", ge=0)] = 0.2
-    llm_self_eval: Annotated[float, number("above applies.llm_self_eval", "weight", ge=0)] = 0.3
-    query_coverage: Annotated[float, number("above applies.query_coverage", "weight", ge=0)] = 0.1
+    search_quality: Annotated[float, number("weight of search quality, if above 0", "weight", ge=0)] = 0.6
+    tool_success: Annotated[float, number("weight of tool success; always counts", "weight", gt=0)] = 0.4
+    source_agreement: Annotated[float, number("weight of agreement, with more than one source", "weight", ge=0)] = 0.2
+    llm_self_eval: Annotated[
+        float, number("weight of the self-evaluation, above applies.llm_self_eval", "weight", ge=0)
+    ] = 0.3
+    query_coverage: Annotated[float, number("weight of the coverage, above applies.query_coverage", "weight", ge=0)] = (
+        0.1
+    )
 
 
 class Applies(Section, frozen=True, kw_only=True):
-    """Above which value a factor is taken to say something."""
+    """Above which value a factor counts."""
 
     llm_self_eval: Annotated[float, share("a self-evaluation at or below this is left out")] = 0.6
     query_coverage: Annotated[float, share("a coverage at or below this is left out")] = 0.1
 
 
 class Penalties(Section, frozen=True, kw_only=True):
-    """What is taken off afterwards, each by a factor."""
+    """Factors that the score is then multiplied by."""
 
-    no_search_results: Annotated[float, share("a search step that found nothing")] = 0.5
-    tool_failures_floor: Annotated[float, share("what is left when every tool failed")] = 0.8
-    tool_failures_span: Annotated[float, share("and what comes back with the rate of those that did not")] = 0.2
-    no_sources: Annotated[float, share("an answer without sources")] = 0.7
-    sources_waived: Annotated[float, share("a self-evaluation from here on does without sources")] = 0.8
+    no_search_results: Annotated[float, share("factor for a search step that found nothing")] = 0.5
+    tool_failures_floor: Annotated[float, share("factor when every tool failed")] = 0.8
+    tool_failures_span: Annotated[float, share("added to that factor, times the rate of tools that did not fail")] = 0.2
+    no_sources: Annotated[float, share("factor for an answer without sources")] = 0.7
+    sources_waived: Annotated[float, share("from this self-evaluation on, no_sources is waived")] = 0.8
 
 
 class Thresholds(Section, frozen=True, kw_only=True):
-    """From which score on the agent goes on silently, tells, or asks; below all of them a person must step in."""
+    """From which score on the agent goes on silently, notifies, or asks; below all of them a person must step in."""
 
-    silent: Annotated[float, share("go on, say nothing")] = 0.9
-    notify: Annotated[float, share("go on, and tell")] = 0.7
-    confirm: Annotated[float, share("ask first")] = 0.4
+    silent: Annotated[float, share("go on silently from this score on")] = 0.9
+    notify: Annotated[float, share("go on and notify from this score on")] = 0.7
+    confirm: Annotated[float, share("ask first from this score on; below it, hand over to a person")] = 0.4
 
     def __post_init__(self) -> None:
         if not self.silent >= self.notify >= self.confirm:
             raise ValueError(
-                f"silent {self.silent:g}, notify {self.notify:g}, confirm {self.confirm:g}: they must not rise"
+                f"silent {self.silent:g}, notify {self.notify:g}, confirm {self.confirm:g}: they must not increase"
             )
 
 
 class Confidence(Section, frozen=True, kw_only=True):
     """How sure may the agent be, and must a person step in?"""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
     search_quality: SearchQuality = SearchQuality()
     weights: Weights = Weights()
     applies: Applies = Applies()
@@ -72,6 +76,6 @@ class Confidence(Section, frozen=True, kw_only=True):
     thresholds: Thresholds = Thresholds()
     aggregation: Annotated[Aggregation, in_order(Aggregation), choice("how steps become one number")] = "weighted"
     places: Annotated[int, count("decimal places that a score is rounded to", "places")] = 3
-    failed_self_eval: Annotated[float, share("stands in for a self-evaluation that failed")] = 0.5
+    failed_self_eval: Annotated[float, share("used in place of a self-evaluation that failed")] = 0.5
     gate: Gate = Gate()
     stand_ins: StandIns = StandIns()

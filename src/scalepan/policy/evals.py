@@ -1,4 +1,4 @@
-"""Constants of the scorers: thresholds, presets, limits (spec scorers.md)."""
+"""Constants of the scorers: thresholds, presets, limits (docs/contract/evals.md)."""
 
 from typing import Annotated, Any
 
@@ -48,14 +48,14 @@ THRESHOLDS = {
 
 LONGEST_PATTERN = 10_000
 LONGEST_SEARCH_MS = 60_000
-"""What a policy may allow at most: a policy may come with somebody else's cases."""
+"""Upper limits for a policy, which may come with somebody else's cases."""
 
 
 class OperationResult(Section, frozen=True, kw_only=True):
-    """Did the operations apply, and is what came of them good?"""
+    """Did the operations apply, and is the result good?"""
 
-    applied_weight: Annotated[float, share("how much being applicable counts")] = 0.6
-    content_weight: Annotated[float, share("how much the resulting content counts")] = 0.4
+    applied_weight: Annotated[float, share("weight of the share of operations that applied")] = 0.6
+    content_weight: Annotated[float, share("weight of the resulting content")] = 0.4
 
     def __post_init__(self) -> None:
         if abs(self.applied_weight + self.content_weight - 1.0) > 1e-9:
@@ -67,7 +67,7 @@ class Patterns(Section, frozen=True, kw_only=True):
 
     ignore_case: Annotated[bool, choice("whether upper and lower case are the same")] = False
     timeout_ms: Annotated[
-        float, number("how long one pattern may search; then the scorer has failed", "ms", gt=0, le=LONGEST_SEARCH_MS)
+        float, number("how long one pattern may search; after that the scorer fails", "ms", gt=0, le=LONGEST_SEARCH_MS)
     ] = 1000.0
     longest: Annotated[
         int, number("how long a pattern may be; a longer one is refused", "characters", ge=1, le=LONGEST_PATTERN)
@@ -78,22 +78,22 @@ class Patterns(Section, frozen=True, kw_only=True):
 class Evals(Section, frozen=True, kw_only=True):
     """Is the output right?"""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
-    preset: Annotated[str, choice("the preset used where nothing else is said")] = "standard"
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
+    preset: Annotated[str, choice("the preset used if nothing else is set")] = "standard"
     presets: Annotated[
         dict[str, list[dict[str, Any]]], choice("lists of scorers by name: type, weight, threshold, options")
     ] = msgspec.field(default_factory=PRESETS.copy)
     thresholds: Annotated[
-        dict[str, Annotated[float, share("from here on the scorer passes")]], choice("thresholds by scorer")
+        dict[str, Annotated[float, share("the scorer passes from this score on")]], choice("thresholds by scorer")
     ] = msgspec.field(default_factory=THRESHOLDS.copy)
-    strict_operations: Annotated[bool, choice("whether operations that nobody asked for cost operation-accuracy")] = (
+    strict_operations: Annotated[bool, choice("whether operations that nobody asked for lower operation-accuracy")] = (
         False
     )
     literal_hallucination: Annotated[
-        bool, choice("the spec sample's own rule: any new block fails, even one that was asked for")
+        bool, choice("any new block fails, even if it was asked for (contract evals.22)")
     ] = False
     long_document: Annotated[
-        int, count("from this length on, content lost behind the start points to context loss", "blocks", 1)
+        int, count("from this length on, content missed after the first third points to context loss", "blocks", 1)
     ] = 20
     operation_result: OperationResult = OperationResult()
     patterns: Patterns = Patterns()

@@ -35,7 +35,7 @@ def user_file_path() -> Path:
 
 
 def user_file() -> Path | None:
-    """The user's own configuration, if there is one. It may be root's: that is who manages a user's files for them."""
+    """The user's own configuration, if there is one. It may belong to root, who may manage a user's files."""
     path = user_file_path()
     return path if _is_file(path) and _is_ours(path, also=ROOT) else None
 
@@ -61,7 +61,7 @@ def read_file(path: Path, source: Source = "named") -> Layer:
 def _upward() -> Iterator[Path]:
     try:
         here = Path.cwd()
-    except OSError:  # the folder was removed under us
+    except OSError:  # the folder was removed
         return
     yield from (path for folder in (here, *here.parents) if _is_file(path := folder / FILE_NAME))
 
@@ -74,7 +74,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _is_ours(path: Path, also: int | None = None) -> bool:
-    """Whether this user owns a file, and the link to it where it is one; if not, that is told."""
+    """Whether this user owns a file, and the link to it if there is one; if not, the user is warned."""
     try:
         owners = {path.stat().st_uid, path.lstat().st_uid}
     except OSError:

@@ -13,14 +13,16 @@ from scalepan.policy.invariants import InvariantError, names_in, parse
 Evidence = Literal["required", "optional"]
 Then = Literal["notify", "confirm", "escalate"]
 ADDED = ("always_ask", "rules")
-"""Lists that a layer which may not relax the gate adds to."""
+"""Lists that a layer which may not relax the gate can only add to."""
 
 
 class GateRule(Section, frozen=True, kw_only=True):
-    """When the gate must tell or ask, however sure the agent is. A rule raises the level and never lowers it."""
+    """When the gate must notify or ask, however sure the agent is. A rule raises the level and never lowers it."""
 
-    when: Annotated[str, choice("over action, args.NAME and confidence, such as args.amount > 500")]
-    then: Annotated[Then, in_order(Then), choice("the least that happens: tell, ask, or hand over")] = "confirm"
+    when: Annotated[str, choice("a condition over action, args.NAME and confidence, such as args.amount > 500")]
+    then: Annotated[Then, in_order(Then), choice("the least that happens: notify, ask, or hand over to a person")] = (
+        "confirm"
+    )
 
     def __post_init__(self) -> None:
         try:
@@ -41,20 +43,20 @@ class Gate(Section, frozen=True, kw_only=True):
     evidence: Annotated[
         Evidence,
         in_order(Evidence),
-        choice("whether going on needs a search result, a tool result or a source beside the agent's own word"),
+        choice("whether going on requires a search result, a tool result or a source besides the agent's own word"),
     ] = "required"
     always_ask: Annotated[list[Label], choice("names of actions that a person must always approve")] = msgspec.field(
         default_factory=list
     )
-    rules: Annotated[list[GateRule], choice("when to tell or ask, by the action and its arguments")] = msgspec.field(
+    rules: Annotated[list[GateRule], choice("when to notify or ask, by the action and its arguments")] = msgspec.field(
         default_factory=list
     )
 
 
 def with_those_above(gate: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """What a layer says of the gate, with the rules and names of the layers above it, which it cannot take away.
+    """A layer's settings of the gate, with the rules and names of the layers above, which it cannot remove.
 
-    What has the wrong shape stays as it is, so that the check that follows can name it.
+    A value of the wrong shape stays unchanged, so that the check that follows can name it.
 
     >>> with_those_above({"always_ask": ["pay"], "timeout_seconds": 9}, {"always_ask": ["refund"], "rules": []})
     {'always_ask': ['refund', 'pay'], 'timeout_seconds': 9}

@@ -1,4 +1,4 @@
-"""A policy as callers give it: a Policy, a file, a few keys to lay over the policy in force, or nothing."""
+"""A policy as callers give it: a Policy, a file, a few keys that override the policy in force, or nothing."""
 
 import os
 from collections.abc import Mapping

@@ -1,11 +1,11 @@
-"""The small language of invariants: rules over the facts of a request, and of each claim that it would reach.
+"""The small language of invariants: rules over the facts of a request and of each claim that it would read.
 
     action != 'forget' || actor in ['admin', 'owner']
     claim.kind != 'rumor' || claim.age_days < 30
 
-A name that does not exist is an error when the rule is checked. One that the request does not supply, as `actor` of a
-call without an actor, can only be compared with null; everything else about it cannot be evaluated. What cannot be
-evaluated is an InvariantError, and whoever asked must then deny.
+A name that does not exist is an error when the rule is checked. One that the request does not supply, such as `actor`
+in a call without an actor, can only be compared with null; any other use of it cannot be evaluated. What cannot be
+evaluated is an InvariantError, and the caller must then deny.
 """
 
 import re
@@ -30,12 +30,12 @@ LONGEST = 1000
 
 
 class InvariantError(ValueError):
-    """A rule that cannot be read, or not be evaluated."""
+    """A rule that cannot be parsed or evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A value that stands in the rule."""
+    """A literal value."""
 
     value: Any
 
@@ -58,7 +58,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list that stands in the rule."""
+    """A literal list."""
 
     items: tuple["Node", ...]
 
@@ -68,7 +68,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two values and a sign between them."""
+    """A comparison of two values."""
 
     sign: str
     left: "Node"
@@ -77,7 +77,7 @@ class Compared:
     def __call__(self, facts: Facts) -> Any:
         left, right = self.left, self.right
         if self.sign in ("==", "!=") and Constant(None) in (left, right):
-            # The one question that may be asked of what is not known: whether it is.
+            # The only legal use of an unknown fact: comparing it with null.
             other = right if left == Constant(None) else left
             known = facts.get(other.name) if isinstance(other, Name) else other(facts)
             return (known is None) == (self.sign == "==")
@@ -107,7 +107,7 @@ class Negated:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of several, asked from the left until one is true."""
+    """Any of several, evaluated from the left until one is true."""
 
     of: tuple["Node", ...]
 
@@ -117,7 +117,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """All of several, asked from the left until one is false."""
+    """All of several, evaluated from the left until one is false."""
 
     of: tuple["Node", ...]
 
@@ -145,7 +145,7 @@ def parse(rule: str) -> Node:
 
 
 def holds(rule: str, facts: Facts) -> bool:
-    """Whether the rule is true of the facts; InvariantError if that cannot be said.
+    """Whether the rule is true of the facts; InvariantError if it cannot be evaluated.
 
     >>> holds("count < 3", {"count": 2})
     True
@@ -184,7 +184,7 @@ def check_names(node: Node, known: Collection[str], families: Collection[str] = 
 
 
 def names_in(rule: str) -> set[str]:
-    """The facts that a rule asks about.
+    """The facts that a rule mentions.
 
     >>> sorted(names_in("action == 'refund' && !(args.amount in [1, true])"))
     ['action', 'args.amount']
@@ -207,7 +207,7 @@ class _Parser:
         match = _TOKEN.match(self.rule, self.at)
         if match is None:
             if self.rule[self.at :].strip():
-                raise InvariantError(f"'{self.rule}' cannot be read from '{self.rule[self.at :].strip()[:20]}'")
+                raise InvariantError(f"'{self.rule}' cannot be parsed from '{self.rule[self.at :].strip()[:20]}'")
             self.kind, self.next = None, ""
         else:
             self.at, self.kind, self.next = match.end(), match.lastgroup, match[match.lastgroup or 0]
@@ -279,7 +279,7 @@ def truth(value: Any) -> bool:
 
 
 def compared(sign: str, left: Any, right: Any) -> bool:
-    """What a comparison of two values says; only numbers have an order, and texts."""
+    """The result of a comparison; only numbers and texts have an order."""
     compare = COMPARE[sign]
     if compare in (eq, ne):
         return same(left, right) == (compare is eq)
@@ -294,7 +294,7 @@ def within(item: Any, group: Any) -> bool:
     if isinstance(group, str) and isinstance(item, str):
         return item in group
     if not isinstance(group, (list, tuple)):
-        raise InvariantError(f"{group!r} is no list to be in")
+        raise InvariantError(f"{group!r} is not a list")
     return any(same(item, member) for member in group)
 
 

@@ -52,9 +52,9 @@ class PromptText(Section, frozen=True, kw_only=True):
     """A prompt: its text with placeholders, the numbers that it asks for, and a version."""
 
     version: Annotated[str, choice("your label for this prompt; a judgement names it")] = "1"
-    text: Annotated[str, choice("what is asked; {query}, {answer} and the like stand for what is judged")]
+    text: Annotated[str, choice("the prompt; {query}, {answer} and the like are replaced by what is judged")]
     fields: Annotated[
-        list[Annotated[str, msgspec.Meta(pattern=FIELD_PATTERN)]], choice("the numbers that are asked for, by name")
+        list[Annotated[str, msgspec.Meta(pattern=FIELD_PATTERN)]], choice("names of the numbers that it asks for")
     ] = msgspec.field(default_factory=lambda: ["score"])
 
     def __post_init__(self) -> None:
@@ -66,9 +66,9 @@ class PromptText(Section, frozen=True, kw_only=True):
 
 
 class Prompts(Section, frozen=True, kw_only=True):
-    """What the model is asked. How to answer is added to each of them."""
+    """What the model is asked. Each prompt ends with how to answer."""
 
-    system: Annotated[str, choice("said before each prompt; empty: nothing is")] = SYSTEM
+    system: Annotated[str, choice("the system message before each prompt; empty: none")] = SYSTEM
     evaluate: PromptText = PromptText(text=EVALUATE)
     coverage: PromptText = PromptText(text=COVERAGE)
     both: PromptText = PromptText(text=BOTH, fields=["evaluation", "coverage"])
@@ -78,34 +78,34 @@ class Prompts(Section, frozen=True, kw_only=True):
 class Judge(Section, frozen=True, kw_only=True):
     """Text to judged number, by a language model behind any OpenAI-compatible endpoint."""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
-    base_url: Annotated[str, choice("the endpoint, such as http://localhost:8000/v1; empty: nobody is asked")] = ""
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
+    base_url: Annotated[str, choice("the endpoint, such as http://localhost:8000/v1; empty: no judge")] = ""
     model: Annotated[str, choice("the model's name, as the endpoint knows it")] = ""
     key_env: Annotated[
-        str, choice("the environment variable that holds the key; where it is the default, OPENAI_API_KEY is next")
+        str, choice("the environment variable that holds the key; if it is the default, OPENAI_API_KEY is tried next")
     ] = "SCALEPAN_JUDGE_KEY"
-    redact: Annotated[bool, choice("cut secrets and personal data out of text before it leaves the machine")] = True
+    redact: Annotated[bool, choice("redact secrets and personal data before text leaves the machine")] = True
     parse: Annotated[
         Parse, choice("a number outside 0 to 1: clamp moves it to the nearer end and notes it, strict refuses it")
     ] = "clamp"
-    cache: Annotated[bool, choice("keep judgements, so that the same question is asked once")] = True
+    cache: Annotated[bool, choice("cache judgements, so that the same question is asked once")] = True
     temperature: (
         Annotated[float, number("how freely the model answers; null: not sent", "temperature", ge=0, le=2)] | None
     ) = 0.0
     max_tokens: Annotated[int, count("how long an answer may be, thinking included", "tokens", 1)] = 1024
-    concurrency: Annotated[int, count("calls under way at once", "calls", 1)] = 8
+    concurrency: Annotated[int, count("calls that run at once", "calls", 1)] = 8
     timeout_s: Annotated[float, number("how long one call may take", "s", gt=0, le=86_400)] = 60.0
-    retries: Annotated[int, count("how often a call is made again after 429, 5xx or a lost connection", "times")] = 3
+    retries: Annotated[int, count("how often a call is retried after 429, 5xx or a lost connection", "times")] = 3
     backoff_s: Annotated[
-        float, number("wait before the first repeat; doubles each time, and varies by half", "s", ge=0, le=3600)
+        float, number("wait before the first retry; doubles each time, with jitter of half", "s", ge=0, le=3600)
     ] = 0.5
     wait_max_s: Annotated[
-        float, number("longest wait before a repeat, whatever the server's Retry-After says", "s", ge=0, le=3600)
+        float, number("longest wait before a retry, whatever the server's Retry-After says", "s", ge=0, le=3600)
     ] = 60.0
     prompts: Prompts = Prompts()
 
     def __post_init__(self) -> None:
-        # Somebody may have put the key itself where its place belongs, so neither value is shown.
+        # The value may be the key itself, put in the wrong place, so neither value is shown.
         if not ENV_NAME.fullmatch(self.key_env):
             raise ValueError("key_env is the name of an environment variable in capitals, not the key itself")
         if self.base_url and (fault := _url_fault(self.base_url)):
@@ -124,5 +124,5 @@ def _url_fault(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         return "holds a user name or password; put the key into the variable that key_env names"
     if parts.query or parts.fragment:
-        return "ends in '?' or '#' and more; a key does not belong there, nor does anything else"
+        return "has a query or fragment ('?' or '#'); remove it, a key does not belong there"
     return ""

@@ -33,8 +33,8 @@ def load_policy(
     """The policy in force.
 
     The user's own configuration, then `path`, else the file that SCALEPAN_POLICY names, else the nearest scalepan.yaml
-    upward from here. `layers` stand between file and environment (a tenant's, then a project's); `overrides` is what
-    this call says. What a file that was only found, or a store, may not say is ignored with a PolicyWarning.
+    upward from here. `layers` come between file and environment (a tenant's, then a project's); `overrides` are those
+    of this call. Keys that a found file or a store may not set are ignored with a PolicyWarning.
 
     >>> load_policy(overrides={"value": {"gate": 0.6}}).value.gate
     0.6
@@ -53,7 +53,7 @@ def all_layers(
     env: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Layer]:
-    """What was said, by whom, in the order of precedence; the built-in policy is below all of it."""
+    """The layers in order of precedence, each with its origin; the built-in policy is below them all."""
     env = os.environ if env is None else env
     said = file_layers(path, env)
     said += layers
@@ -64,7 +64,7 @@ def all_layers(
 
 
 def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
-    """`SCALEPAN_VALUE__GATE=0.6` sets value.gate. The value is read as YAML, so numbers, null and lists work."""
+    """`SCALEPAN_VALUE__GATE=0.6` sets value.gate. The value is parsed as YAML, so numbers, null and lists work."""
     for name in sorted(env):
         if not name.startswith(ENV_PREFIX) or "__" not in name:
             continue
@@ -79,9 +79,9 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
 
 
 def resolve(layers: Iterable[Layer], *, dropped: list[Problem] | None = None) -> Policy:
-    """Built-in policy plus the layers, checked. Every problem is reported, each naming who said it.
+    """Built-in policy plus the layers, checked. Every problem is reported with the layer it comes from.
 
-    With a list for `dropped`, fitted curves that do not load are left out, and what is wrong with them goes there: a
+    With a list for `dropped`, fitted curves that do not load are left out, and their problems are appended to it: a
     recall goes on without them.
     """
     layers = [layer._replace(values=_plain(layer)) for layer in layers]
@@ -110,7 +110,7 @@ _CURVES = ("retrieval", "calibration")
 
 
 def drop_curves(values: Mapping[str, Any], faults: Iterable[Problem]) -> list[Problem]:
-    """Take fitted curves out of a policy, those that faults are in; these faults.
+    """Remove the fitted curves that have problems from a policy; returns those problems.
 
     >>> values = {"retrieval": {"calibration": {"text": 5, "model": "m"}}}
     >>> drop_curves(values, [Problem("retrieval.calibration.text", "5 is not an object"), Problem("value", "...")])
@@ -133,15 +133,15 @@ def _told(layer: Layer, keys: Iterable[Ignored]) -> str:
     """One line about keys that are ignored: which, why, and what to do."""
     reasons = ", ".join(f"{key.path} ({key.why})" for key in keys)
     if layer.source == "stored":
-        return f"{layer.origin}: ignored: {reasons}: a policy in a store may not say that; say it in {user_file_path()}"
+        return f"{layer.origin}: ignored: {reasons}: a policy in a store may not set this; set it in {user_file_path()}"
     return (
-        f"{layer.origin}: ignored: {reasons}: a file that was only found may not say that; to trust it, "
-        f"give --policy {layer.origin}, or say it in {user_file_path()}"
+        f"{layer.origin}: ignored: {reasons}: a file that was found, not named, may not set this; to trust it, "
+        f"give --policy {layer.origin}, or set it in {user_file_path()}"
     )
 
 
 def laid(layers: Iterable[Layer]) -> Iterator[tuple[Layer, dict[str, Any], dict[str, Any]]]:
-    """Layer by layer, what may be said of it, and all constants before and after."""
+    """Layer by layer: what it may set, and all constants before and after."""
     merged: dict[str, Any] = msgspec.to_builtins(Policy())
     for layer in layers:
         allowed = _allowed(layer._replace(values=_plain(layer)))
@@ -158,7 +158,7 @@ _TIGHTENED: dict[str, Any] = {"boundary": boundary, "redact": redact}
 
 
 def _lay(merged: dict[str, Any], layer: Layer) -> list[Ignored]:
-    """Lay a layer over what is there; what would have made `boundary` or `redact` less strict comes back."""
+    """Merge a layer; returns what would have made `boundary` or `redact` less strict."""
     said = dict(layer.values)
     refused: list[Ignored] = []
     if not layer.may_relax:
@@ -178,7 +178,7 @@ def _lay(merged: dict[str, Any], layer: Layer) -> list[Ignored]:
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Lay `values` over `into`: tables key by key, everything else whole."""
+    """Merge `values` into `into`: tables key by key, everything else whole."""
     for key, value in values.items():
         if isinstance(value, Mapping) and isinstance(into.get(key), dict):
             merge(into[key], value)
@@ -187,7 +187,7 @@ def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 class _Blame:
-    """Who said what is wrong: the last layer that has the longest part of its path."""
+    """The layer that a problem comes from: the last one that has the longest part of its path."""
 
     def __init__(self, layers: Iterable[Layer]) -> None:
         self._said: dict[str, str] = {}
@@ -200,7 +200,7 @@ class _Blame:
 
 
 def _beginnings(path: str) -> Iterator[str]:
-    """`a.b.c`, `a.b`, `a`; of a key that is nothing but dots, no more than a policy is deep."""
+    """`a.b.c`, `a.b`, `a`; for a key of nothing but dots, no more than a policy is deep."""
     pieces = path.split(".", DEEPEST_KEY)[:DEEPEST_KEY]
     return (".".join(pieces[:count]) for count in range(len(pieces), 0, -1))
 
@@ -219,7 +219,7 @@ _CAMEL = {"toolDiversity": "tool_diversity", "outcomeConfidence": "outcome_confi
 
 
 def _plain(layer: Layer) -> dict[str, Any]:
-    """A layer as it is merged: a section with nothing in it says nothing, and both spellings of a weight are one."""
+    """A layer as it is merged: empty sections are dropped, and both spellings of a weight are one."""
     if not isinstance(layer.values, Mapping):
         raise PolicyError(
             f"a policy is a table of sections, such as 'value:', not {quoted(layer.values)}", file=layer.origin
@@ -232,11 +232,11 @@ def _plain(layer: Layer) -> dict[str, Any]:
 
 
 def _snake_keys(values: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The spec's ScoringWeights are in camelCase; both spellings are read, but not both at once."""
+    """ScoringWeights may be spelled in camelCase (contract value.28), but not in both spellings at once."""
     plain: dict[str, Any] = {}
     for key, value in values.items():
         name = _CAMEL.get(key, key)
         if name in plain:
-            raise PolicyError(f"stands twice, as '{name}' and in camelCase", file=origin, path=name)
+            raise PolicyError(f"is set twice, as '{name}' and in camelCase", file=origin, path=name)
         plain[name] = _snake_keys(value, origin) if isinstance(value, Mapping) else value
     return plain

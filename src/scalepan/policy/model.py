@@ -1,4 +1,4 @@
-"""The whole policy: every constant of every formula, a section for each part of Scalepan, each with its own version."""
+"""The whole policy: every constant of every formula, one section per part of Scalepan, each with its own version."""
 
 from functools import lru_cache
 from hashlib import sha256
@@ -19,7 +19,7 @@ from scalepan.policy.value import Value
 
 
 class Policy(Section, frozen=True, kw_only=True):
-    """All sections. What is not said is as the spec has it.
+    """All sections. What is not set has the built-in value of the contract.
 
     >>> Policy().value.gate
     0.75

@@ -1,10 +1,10 @@
-"""Is this regular expression one that may be run on any text? Not a bomb: neither when it is compiled nor later."""
+"""Is this regular expression safe to run on any text? It must not explode when compiled, nor later."""
 
 import re
 
 LONGEST = 10_000
 LARGEST = 100_000
-"""In items, every counted repeat written out, as the engine does when it compiles it."""
+"""In items, with every counted repeat expanded, as the engine does when it compiles."""
 
 _ITEM = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
 _RECURSION = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?:R|[-+]?\d+|&\w+|P>\w+)\)")
@@ -25,7 +25,7 @@ def pattern_fault(pattern: str) -> str:
     if _RECURSION.search(pattern):
         return "calls itself, which may never end"
     if written_out(pattern) > LARGEST:
-        return f"repeats itself to more than {LARGEST:,} items"
+        return f"expands to more than {LARGEST:,} items"
     try:
         empty = regex.compile(pattern).search("", timeout=1.0)
     except (regex.error, OverflowError, RecursionError, TimeoutError, MemoryError, ValueError) as error:
@@ -34,7 +34,7 @@ def pattern_fault(pattern: str) -> str:
 
 
 def written_out(pattern: str) -> int:
-    """How many items a pattern has when each counted repeat is written out.
+    """How many items a pattern has when each counted repeat is expanded.
 
     >>> written_out("ab{3}"), written_out("(ab{3}){10}"), written_out(r"[0-9]{4}-\\d{2}")
     (4, 40, 7)

@@ -1,4 +1,4 @@
-"""What is cut out of text before it is kept or sent: which kinds, whose own rules (DESIGN, part 4, memory)."""
+"""What is redacted before text is stored or sent: which kinds, and the user's own rules (contract memory.65)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
@@ -12,7 +12,7 @@ from scalepan.policy.patterns import pattern_fault
 
 Category = Literal["secret", "pii"]
 
-# In the order of the rules: of two equally long matches the earlier kind names the place.
+# In the order of the rules: of two equally long matches the earlier kind names the placeholder.
 SECRETS = (
     *("private-key", "aws-key", "aws-secret-key", "anthropic-key", "openrouter-key", "langfuse-key", "openai-key"),
     *("google-key", "azure-key", "github-token", "gitlab-token", "bitbucket-token", "slack-token", "slack-webhook"),
@@ -48,9 +48,11 @@ NAME_PATTERN = "^[a-z][a-z0-9-]{0,39}$"
 class UserRule(Section, frozen=True, kw_only=True):
     """A pattern of your own and what a match of it is called."""
 
-    name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, description="stands in the mark: [secret:NAME]")]
+    name: Annotated[str, msgspec.Meta(pattern=NAME_PATTERN, description="name in the placeholder: [secret:NAME]")]
     category: Annotated[Category, in_order(Category), choice("how a match is treated: secret or pii")] = "secret"
-    pattern: Annotated[str, choice("a regular expression; a group called 'value' says what of a match is cut out")]
+    pattern: Annotated[
+        str, choice("a regular expression; a group called 'value' is the part of a match that is redacted")
+    ]
 
     def __post_init__(self) -> None:
         if self.name in CATEGORIES:
@@ -60,12 +62,10 @@ class UserRule(Section, frozen=True, kw_only=True):
 
 
 class Redact(Section, frozen=True, kw_only=True):
-    """Secrets and personal data out of text. Only a file that the user named can make this less strict."""
+    """Which secrets and personal data are redacted. Only a file that the user named can make this less strict."""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
-    store_pii: Annotated[bool, choice("keep personal data in the store, its class raised to pii; secrets never")] = (
-        False
-    )
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
+    store_pii: Annotated[bool, choice("store personal data, its class raised to pii; secrets never")] = False
     kinds: Annotated[dict[str, bool], choice("kinds switched off or on, by name; what is not named is on")] = (
         msgspec.field(default_factory=dict)
     )
@@ -73,7 +73,7 @@ class Redact(Section, frozen=True, kw_only=True):
         default_factory=list
     )
     timeout_ms: Annotated[
-        float, number("how long one of your rules may search one text; then nothing is let through", "ms", gt=0)
+        float, number("how long one of your rules may search one text; after that the text is refused", "ms", gt=0)
     ] = 1000.0
 
     def __post_init__(self) -> None:
@@ -99,11 +99,11 @@ _SHAPES: dict[str, type] = {"store_pii": bool, "kinds": dict, "rules": list}
 
 
 def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Lay a lower layer over this section without relaxing it: on stays on, rules are added, `store_pii` stays off.
+    """Merge a lower layer into this section without relaxing it: on stays on, rules are added, `store_pii` stays off.
 
-    A shorter time limit is the stricter one: what was not searched in time is not let through.
+    A shorter time limit is the stricter one: text that was not searched in time is refused.
 
-    What has the wrong shape is laid over as it is, so that the check that follows can name it.
+    A value of the wrong shape is merged unchanged, so that the check that follows can name it.
 
     >>> section = {"store_pii": False, "kinds": {"phone": False}, "rules": [], "timeout_ms": 1000.0}
     >>> tighten(section, {"store_pii": True, "kinds": {"phone": True, "email": False}})
@@ -127,7 +127,7 @@ def tighten(into: dict[str, Any], values: Mapping[str, Any]) -> None:
 
 
 def looser(values: Mapping[str, Any], section: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """What a layer asks for and `tighten` did not give it, as path and value.
+    """What a layer asked for and `tighten` did not grant, as path and value.
 
     >>> list(looser({"store_pii": True, "kinds": {"email": False}}, {"store_pii": False, "kinds": {"email": True}}))
     [('store_pii', True), ('kinds.email', False)]

@@ -29,7 +29,7 @@ class Constant(NamedTuple):
 
     @property
     def legal(self) -> str:
-        """Range and unit in a few words: `at least 1 step`; a share is always from 0 to 1."""
+        """Range and unit in words: `at least 1 step`; a share is always from 0 to 1."""
         if self.unit == "share":
             return "share"
         unit = self.unit
@@ -44,7 +44,7 @@ def constants(policy: Policy) -> list[Constant]:
 
 
 def origins(layers: Iterable[Layer]) -> dict[str, str]:
-    """Who set a constant last, by path; what nobody set is built in. What a layer may not say it has not set."""
+    """Which layer set a constant last, by path; the rest is built in. Keys that a layer may not set do not count."""
     found: dict[str, str] = {}
     for layer, before, after in laid(layers):
         for path, value in leaves(layer.values):
@@ -65,7 +65,7 @@ def _walk(value: Any, info: inspect.Type, path: str, why: str, unit: str = "") -
             for key, item in value.items():
                 yield from _walk(item, info.value_type, join(path, str(key)), why)
         case inspect.UnionType():
-            # The only unions here are "or null"; what can be said is said of the other half.
+            # The only unions here are "or null"; describe the other half.
             (other,) = (option for option in info.types if not isinstance(option, inspect.NoneType))
             yield from _walk(value, other, path, why, unit)
         case _:

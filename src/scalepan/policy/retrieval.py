@@ -1,4 +1,4 @@
-"""Constants of recall: how candidates are found, fused, reranked and spread out (spec memory.md)."""
+"""Constants of recall: how candidates are found, fused, reranked and spread out (docs/contract/memory.md)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -15,8 +15,8 @@ MissingSide = Literal["zero", "as_is"]
 Method = Literal["quantile", "isotonic", "platt"]
 Morphology = Literal["auto", "on", "off"]
 
-# Letters of any script, digits, _ and -, and a letter first. Spelled out, because \w is ASCII alone in the JSON Schema
-# that clients check; the end is spelled so because Python's $ also matches before a line break.
+# Letters of any script, digits, _ and -, and a letter first. Spelled out, because \w is ASCII only in the JSON Schema
+# that clients check; the end is spelled out because Python's $ also matches before a line break.
 _NOT_IN_WORDS = r"\x00-,./:-@\[-^`{-\xbf\u2000-\u206f\u3000-\u3004\u3008-\u3020\ud800-\uf8ff\ufe00-\uff0f"
 _KIND = f"^[^{_NOT_IN_WORDS}0-9_-][^{_NOT_IN_WORDS}]*(?![\\s\\S])"
 Kind = Annotated[
@@ -28,24 +28,26 @@ Kind = Annotated[
         extra={"legal": "one word: letters, digits, _ and -, a letter first"},
     ),
 ]
-"""What a claim is: one word. The spec has four, with half-lives of their own; any other is as good."""
+"""The kind of a claim: one word. Four have half-lives of their own (contract memory.33); any word is legal."""
 HALF_LIVES: dict[str, float | None] = {"fact": 120.0, "task": 14.0, "preference": 90.0, "policy_hint": 365.0}
 """Days, by kind of claim."""
 
 
 class Hybrid(Section, frozen=True, kw_only=True):
-    """How many candidates each side brings, and how the two sides are fused."""
+    """How many candidates each side finds, and how the two sides are fused."""
 
-    alpha: Annotated[float, share("how much meaning counts beside words; 0.3 to 0.9 is sensible")] = 0.65
+    alpha: Annotated[float, share("weight of the vector side; the text side has the rest; 0.3 to 0.9 is sensible")] = (
+        0.65
+    )
     k_txt: Annotated[
-        int, count("candidates by words; grows with what a call asks for, as k_final does", "claims", 1)
+        int, count("candidates of the text side; scales with the number that a call asks for", "claims", 1)
     ] = 48
-    k_vec: Annotated[int, count("candidates by meaning; grows in the same way", "claims", 1)] = 96
-    k_final: Annotated[int, count("claims returned where the call names no number", "claims", 1)] = 12
+    k_vec: Annotated[int, count("candidates of the vector side; scales in the same way", "claims", 1)] = 96
+    k_final: Annotated[int, count("claims returned if the call names no number", "claims", 1)] = 12
     recency_half_life_days: Annotated[
         float,
         number(
-            "half-life of kinds that have none of their own; a layer that says it overrides lower layers' kinds",
+            "half-life of kinds that have none of their own; a layer that sets it overrides lower layers' kinds",
             "days",
             gt=0,
         ),
@@ -53,16 +55,16 @@ class Hybrid(Section, frozen=True, kw_only=True):
 
 
 class Dynamic(Section, frozen=True, kw_only=True):
-    """What the query itself says about the parameters. An alpha in the call wins over all of it."""
+    """Parameters chosen by the query. An alpha in the call wins over all of it."""
 
     alpha: Annotated[bool, choice("choose alpha by the query; false: always hybrid.alpha")] = True
-    lexical_terms: Annotated[int, count("a query of at most so many words is looked up by words", "words")] = 2
+    lexical_terms: Annotated[int, count("a query of at most this many words is a keyword query", "words")] = 2
     lexical_alpha: Annotated[
-        float, share("alpha of such a query, and of one with a piece of code, a quote or a URL")
+        float, share("alpha of a keyword query, and of one with a piece of code, a quote or a URL")
     ] = 0.4
-    semantic_terms: Annotated[int, count("a query of at least so many words is natural language", "words", 1)] = 12
-    semantic_alpha: Annotated[float, share("alpha of such a query")] = 0.75
-    expand: Annotated[bool, choice("look again, twice as wide and once, on a side with under k_final / 2 hits")] = True
+    semantic_terms: Annotated[int, count("a query of at least this many words is natural language", "words", 1)] = 12
+    semantic_alpha: Annotated[float, share("alpha of a natural-language query")] = 0.75
+    expand: Annotated[bool, choice("search a side with under k_final / 2 hits once more, with twice its k")] = True
 
 
 class Curve(Section, frozen=True, kw_only=True):
@@ -99,15 +101,15 @@ class Calibration(Section, frozen=True, kw_only=True):
 
 
 class Normalize(Section, frozen=True, kw_only=True):
-    """Raw scores to 0..1 (section 2), and what stands in for a side that did not find a claim."""
+    """Raw scores to 0..1 (contract memory.14 to memory.19), and the score of a side that did not find a claim."""
 
     minmax_tie: Annotated[
-        Tie, in_order(Tie), choice("what equal BM25 scores become: one, or zero as the bare formula has it")
+        Tie, in_order(Tie), choice("what equal BM25 scores become: one, or zero as in the bare formula")
     ] = "one"
     missing_side: Annotated[
         MissingSide,
         in_order(MissingSide),
-        choice("a claim that one side did not find: zero there, or the other as it is"),
+        choice("a claim that only one side found: zero on the other, or that side's score alone"),
     ] = "zero"
     epsilon: Annotated[float, number("floor of denominators", "points", gt=0)] = 1e-6
 
@@ -115,20 +117,20 @@ class Normalize(Section, frozen=True, kw_only=True):
 class Factor(Section, frozen=True, kw_only=True):
     """One factor of g: floor + span x what was measured."""
 
-    floor: Annotated[float, share("what is left of the score at 0")]
-    span: Annotated[float, share("what 1 adds")]
+    floor: Annotated[float, share("the factor at 0")]
+    span: Annotated[float, share("what is added to it at 1")]
 
     def __post_init__(self) -> None:
         if self.floor + self.span > 1 + 1e-9:
             raise ValueError(f"floor and span add up to {self.floor + self.span:g}: more than 1")
 
     def scale(self, measured: float) -> float:
-        """The factor, what was measured being clipped to 0..1."""
+        """The factor, with the measured value clipped to 0..1."""
         return self.floor + self.span * min(max(measured, 0.0), 1.0)
 
 
 class Rerank(Section, frozen=True, kw_only=True):
-    """The coefficient g (section 4)."""
+    """The coefficient g (contract memory.28)."""
 
     use_quality: Annotated[bool, choice("whether a claim's quality scales its score too")] = False
     utility: Factor = Factor(floor=0.6, span=0.4)
@@ -137,17 +139,17 @@ class Rerank(Section, frozen=True, kw_only=True):
     quality: Factor = Factor(floor=0.5, span=0.5)
     half_life_days: Annotated[
         dict[str, Annotated[float, number("half-life of this kind", "days", gt=0)] | None],
-        choice("half-lives by kind of claim; a kind that is null or not here has hybrid.recency_half_life_days"),
+        choice("half-lives by kind of claim; a kind that is null or missing uses hybrid.recency_half_life_days"),
     ] = msgspec.field(default_factory=HALF_LIVES.copy)
 
 
 class Diversity(Section, frozen=True, kw_only=True):
-    """What keeps an active context from saying one thing twelve times (section 5.3)."""
+    """Keeps an active context from repeating itself (contract memory.44 to memory.48)."""
 
     search: Annotated[bool, choice("whether MMR and the entity cap shape a search too; a call may say otherwise")] = (
         False
     )
-    mmr_lambda: Annotated[float, share("1: score alone; lower: unlike what is chosen already")] = 0.85
+    mmr_lambda: Annotated[float, share("1: by score alone; lower: prefer claims unlike those already chosen")] = 0.85
     entity_cap: Annotated[int, count("claims about one entity; 0: no cap", "claims")] = 2
     unique_content: Annotated[bool, choice("one claim for each content hash, in a search too")] = True
 
@@ -157,29 +159,30 @@ class Diversity(Section, frozen=True, kw_only=True):
 
 
 class Text(Section, frozen=True, kw_only=True):
-    """How claims are found by their words."""
+    """The text side."""
 
     level: Annotated[
-        TextLevel, in_order(TextLevel), choice("where to begin: the index, L2 (DuckDB FTS), L0 (ILIKE)")
+        TextLevel, in_order(TextLevel), choice("where to start: the index, L2 (DuckDB FTS), L0 (ILIKE)")
     ] = "index"
-    k1: Annotated[float, number("BM25: how soon a repeated word counts no more", "times", ge=0)] = 1.2
-    b: Annotated[float, share("BM25: how much a long text is held against it")] = 0.75
+    k1: Annotated[float, number("BM25: how slowly repeated words saturate", "times", ge=0)] = 1.2
+    b: Annotated[float, share("BM25: how strongly long texts are penalized")] = 0.75
 
 
 class Vectors(Section, frozen=True, kw_only=True):
-    """How claims are found by their meaning."""
+    """The vector side."""
 
     level: Annotated[
-        VectorLevel, in_order(VectorLevel), choice("where to begin: the index, L3 (DuckDB VSS), L1 (SQL)")
+        VectorLevel, in_order(VectorLevel), choice("where to start: the index, L3 (DuckDB VSS), L1 (SQL)")
     ] = "index"
     overfetch: Annotated[
-        float, number("L3 is approximate: so many times k_vec are fetched and scored again", "times", ge=1)
+        float, number("L3 is approximate: this many times k_vec are fetched and rescored exactly", "times", ge=1)
     ] = 2.0
     exact_claims: Annotated[
-        int, count("up to so many claims in reach, the index compares each with the query exactly", "claims", 0)
+        int, count("up to this many readable claims, the index compares each with the query exactly", "claims", 0)
     ] = 50_000
     rescore: Annotated[
-        int, count("with more, so many times k_vec that point the same way, sign by sign, are compared", "times", 1)
+        int,
+        count("with more, this many times k_vec are preselected by sign bits and then compared exactly", "times", 1),
     ] = 40
 
 
@@ -191,20 +194,20 @@ class Change(Section, frozen=True, kw_only=True):
 
 
 class Feedback(Section, frozen=True, kw_only=True):
-    """What votes do, and how fast it fades (section 4)."""
+    """What votes do, and how fast it fades (contract memory.38 to memory.42)."""
 
     helpful: Change = Change(utility=0.10, confidence=0.05)
     harmful: Change = Change(utility=-0.20, confidence=-0.10)
     outdated: Change = Change(confidence=-0.20)
-    duplicate_utility: Annotated[float, share("what is left of the utility of a claim that was merged")] = 0.5
+    duplicate_utility: Annotated[float, share("factor on the utility of a claim that was merged")] = 0.5
     utility_half_life_days: Annotated[float, number("utility halves in", "days", gt=0)] = 30.0
     quality_half_life_days: Annotated[float, number("quality halves in", "days", gt=0)] = 120.0
 
 
 class Retrieval(Section, frozen=True, kw_only=True):
-    """What should it recall now?"""
+    """What should the agent recall now?"""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
     hybrid: Hybrid = Hybrid()
     dynamic: Dynamic = Dynamic()
     calibration: Calibration = Calibration()
@@ -214,10 +217,10 @@ class Retrieval(Section, frozen=True, kw_only=True):
     text: Text = Text()
     vectors: Vectors = Vectors()
     feedback: Feedback = Feedback()
-    threshold: Annotated[float, share("from here on a claim enters an active context")] = 0.15
+    threshold: Annotated[float, share("a claim enters an active context from this score on")] = 0.15
     context_hours: Annotated[float, number("an active context expires after", "hours", gt=0)] = 24.0
     morphology: Annotated[
-        Morphology, in_order(Morphology), choice("Japanese by words: auto where the extra is installed")
+        Morphology, in_order(Morphology), choice("Japanese morphology: auto uses it if the extra is installed")
     ] = "auto"
     timeout_ms: Annotated[float, number("how long one recall may take", "ms", gt=0)] = 10_000.0
 
@@ -232,9 +235,9 @@ class Retrieval(Section, frozen=True, kw_only=True):
 
 
 def yield_half_lives(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    """Before a layer is laid over this section: one that sets the common half-life speaks for every kind.
+    """Before a layer is merged: one that sets the common half-life sets it for every kind.
 
-    What the layers below say of single kinds gives way; what this layer says of them is laid over after this.
+    The lower layers' half-lives of single kinds are cleared; those of this layer are merged after this.
 
     >>> section = {"rerank": {"half_life_days": {"fact": 120.0, "task": 14.0}}}
     >>> yield_half_lives(section, {"hybrid": {"recency_half_life_days": 7}})

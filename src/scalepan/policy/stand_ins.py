@@ -1,4 +1,4 @@
-"""Constants of the stand-ins that work where no language model does: coverage of the query, support by the sources."""
+"""Constants of the stand-ins that are used without a language model: coverage of the query, support by the sources."""
 
 from typing import Annotated
 
@@ -6,11 +6,11 @@ from scalepan.policy._fields import Section, choice, count, number, share
 
 
 class Coverage(Section, frozen=True, kw_only=True):
-    """How much of the query the answer takes up. What there is nothing to measure of gives its weight to the rest."""
+    """How much of the query the answer covers. A part that cannot be measured gives its weight to the rest."""
 
     words: Annotated[float, share("how much the query's content words count")] = 0.5
     names: Annotated[float, share("how much its names, numbers and dates count")] = 0.2
-    meaning: Annotated[float, share("how much likeness by the encoder counts")] = 0.3
+    meaning: Annotated[float, share("how much similarity by the encoder counts")] = 0.3
 
     def __post_init__(self) -> None:
         if self.words <= 0:
@@ -18,18 +18,20 @@ class Coverage(Section, frozen=True, kw_only=True):
 
 
 class Support(Section, frozen=True, kw_only=True):
-    """How well the sources carry each sentence of an answer."""
+    """How well the sources support each sentence of an answer."""
 
-    enabled: Annotated[bool, choice("whether support is measured where no language model judges")] = True
-    worst: Annotated[float, share("how much the worst sentence counts beside the mean of all")] = 0.5
+    enabled: Annotated[bool, choice("whether support is measured if there is no language model")] = True
+    worst: Annotated[float, share("how much the worst sentence counts against the mean of all")] = 0.5
     full_match: Annotated[
         float,
-        number("from this match on a sentence loses nothing: summaries use their own words", "share", gt=0, le=1),
+        number(
+            "from this match on, a sentence gets the full grade: summaries use their own words", "share", gt=0, le=1
+        ),
     ] = 0.3
     supported: Annotated[float, share("a sentence is supported from this match on, if nothing disagrees")] = 0.5
     related: Annotated[float, share("the sources can contradict a sentence only from this match on")] = 0.3
-    contradicted: Annotated[float, share("what each contradiction leaves of a sentence's grade")] = 0.2
-    unfound: Annotated[float, share("what each number, date or name that no source has leaves of it")] = 0.7
+    contradicted: Annotated[float, share("factor on a sentence's grade for each contradiction")] = 0.2
+    unfound: Annotated[float, share("factor on it for each number, date or name that no source has")] = 0.7
     numbers: Annotated[bool, choice("whether numbers are compared")] = True
     dates: Annotated[bool, choice("whether dates are compared")] = True
     names: Annotated[bool, choice("whether names are compared")] = True
@@ -42,10 +44,10 @@ class StandIns(Section, frozen=True, kw_only=True):
 
     coverage: Coverage = Coverage()
     support: Support = Support()
-    cosine_none: Annotated[float, share("texts no more alike than this have nothing to do with each other")] = 0.3
-    cosine_full: Annotated[float, share("texts at least so alike say the same")] = 0.8
+    cosine_none: Annotated[float, share("texts at most this similar are unrelated")] = 0.3
+    cosine_full: Annotated[float, share("texts at least this similar say the same")] = 0.8
     max_embedded: Annotated[
-        int, count("more sentences than this in one call are compared by words alone", "sentences")
+        int, count("beyond this many sentences in one call, only words are compared", "sentences")
     ] = 5000
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
-"""What a policy may not say unless the user did: where text is sent, under which key, which files are read, and that an
-agent's own word is enough.
+"""What only a policy that the user named may set: where text is sent, with which key, which files are read, and whether
+an agent's own word is enough.
 
-A file found by walking upward and a policy in a store are data that somebody else may have put there. What they say of
-those keys is ignored, and told once. (Code is run for no policy at all: a preset names registered scorers.)
+A file found by walking upward and a policy in a store are data that somebody else may have put there. These
+keys are ignored there, with one warning. (No policy runs code: a preset names registered scorers.)
 """
 
 import threading
@@ -15,15 +15,15 @@ from typing import Any, Literal, NamedTuple
 from scalepan.errors import PolicyWarning, printable
 
 Source = Literal["named", "call", "found", "stored"]
-"""Who says it: a file that the user named, or their own configuration; environment and call; a file found upward; a
-store."""
+"""Where a layer comes from: a file that the user named, or their configuration; environment and call; a file found
+upward; a store."""
 
 PATH_STARTS = ("/", ".", "~")
-"""What a path begins with where a name could stand too: `./model` is a folder, `model` is a name."""
+"""How a path begins, to tell it from a name: `./model` is a folder, `model` is a name."""
 
 
 class Layer(NamedTuple):
-    """Some keys of a policy and who said so."""
+    """Some keys of a policy and where they come from."""
 
     origin: str
     values: Mapping[str, Any]
@@ -36,12 +36,12 @@ class Layer(NamedTuple):
 
     @property
     def may_send(self) -> bool:
-        """Whether it may say where text is sent, which files are read, and how little the gate asks for."""
+        """Whether it may set where text is sent, which files are read, and how little the gate asks for."""
         return self.source in ("named", "call")
 
 
 class Ignored(NamedTuple):
-    """A key that a layer sets and may not, with the value that it wanted."""
+    """A key that a layer may not set, with the value it has there."""
 
     path: str
     value: Any
@@ -49,7 +49,7 @@ class Ignored(NamedTuple):
 
 
 def reserved(layer: Layer) -> Iterator[Ignored]:
-    """What this layer says and may not.
+    """The keys that this layer sets and may not.
 
     >>> [key.path for key in reserved(Layer("found", {"judge": {"key_env": "HOME", "redact": True}, "value": {}}))]
     ['judge.key_env']
@@ -61,7 +61,7 @@ def reserved(layer: Layer) -> Iterator[Ignored]:
     if "base_url" in judge:
         yield Ignored("judge.base_url", judge["base_url"], "where text is sent")
     if "key_env" in judge:
-        yield Ignored("judge.key_env", judge["key_env"], "which secret is sent along")
+        yield Ignored("judge.key_env", judge["key_env"], "which secret is sent with it")
     if judge.get("redact") is False:
         yield Ignored("judge.redact", False, "whether text is sent unredacted")
     if isinstance(model := embed.get("model"), str) and model.startswith(PATH_STARTS):
@@ -87,7 +87,7 @@ def without(values: Mapping[str, Any], paths: Sequence[str]) -> dict[str, Any]:
 
 
 def at(values: Mapping[str, Any], path: str) -> Any:
-    """What stands at a path; None if nothing does."""
+    """The value at a path; None if there is none."""
     found: Any = values
     for key in path.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -105,7 +105,7 @@ _watching: ContextVar[list[str] | None] = ContextVar("watching", default=None)
 
 
 def tell(message: str) -> None:
-    """A PolicyWarning, once in the life of this process: a policy is loaded many times."""
+    """A PolicyWarning, once per process: a policy is loaded many times."""
     message = printable(message)
     if (watched := _watching.get()) is not None:
         watched.append(message)
@@ -119,7 +119,7 @@ def tell(message: str) -> None:
 
 @contextmanager
 def watched() -> Iterator[list[str]]:
-    """Collects what would have been told in this block."""
+    """Collects the warnings of this block."""
     messages: list[str] = []
     token = _watching.set(messages)
     try:

@@ -1,4 +1,4 @@
-"""Constants of a trace's value (spec value-1.md and value-2.md)."""
+"""Constants of a trace's value (docs/contract/value.md)."""
 
 from typing import Annotated
 
@@ -10,12 +10,12 @@ WEIGHTS_TOLERANCE = 1e-9
 
 
 class ScoringWeights(Section, frozen=True, kw_only=True):
-    """How much each dimension counts; together they are 1."""
+    """How much each dimension counts; they add up to 1."""
 
     complexity: Annotated[float, share("how much structure counts")]
-    novelty: Annotated[float, share("how much being unlike earlier traces counts")]
+    novelty: Annotated[float, share("how much difference from earlier traces counts")]
     tool_diversity: Annotated[float, share("how much using different tools counts")]
-    outcome_confidence: Annotated[float, share("how much a sure and successful outcome counts")]
+    outcome_confidence: Annotated[float, share("how much a confident and successful outcome counts")]
 
     def __post_init__(self) -> None:
         total = self.complexity + self.novelty + self.tool_diversity + self.outcome_confidence
@@ -39,65 +39,67 @@ PROFILES = {
 
 
 class Complexity(Section, frozen=True, kw_only=True):
-    """C: how rich in structure a trace is."""
+    """C: the structural richness of a trace."""
 
-    step_types: Annotated[int, count("how many step types there are to use", "types", 1)] = 4
-    types_worth: Annotated[float, share("what using all step types is worth")] = 0.5
-    recovery_worth: Annotated[float, share("what one recovery from an error is worth")] = 0.3
+    step_types: Annotated[int, count("number of step types that earn all of types_worth", "types", 1)] = 4
+    types_worth: Annotated[float, share("what using all step types adds")] = 0.5
+    recovery_worth: Annotated[float, share("what a recovery from an error adds")] = 0.3
     full_length: Annotated[int, count("the length that earns the whole length term", "steps", 1)] = 20
-    length_worth: Annotated[float, share("what a trace of full length earns for it")] = 0.2
-    cap_length: Annotated[
-        bool, choice("whether steps beyond full_length stop earning; the spec's formula lets them")
-    ] = False
+    length_worth: Annotated[float, share("what a trace of full length adds")] = 0.2
+    cap_length: Annotated[bool, choice("whether the length term stops growing at full_length (contract value.10)")] = (
+        False
+    )
 
 
 class Novelty(Section, frozen=True, kw_only=True):
-    """N: how unlike the traces valued before."""
+    """N: how different from the traces valued before."""
 
-    fallback: Annotated[float, share("N where it cannot be measured: no encoder, or nothing to compare with")] = 0.5
-    max_elements: Annotated[int, count("how many traces are remembered; the oldest goes first", "vectors", 1)] = 1000
+    fallback: Annotated[float, share("N if it cannot be measured: no encoder, or nothing to compare with")] = 0.5
+    max_elements: Annotated[int, count("how many traces are remembered; the oldest is dropped first", "vectors", 1)] = (
+        1000
+    )
     ttl_ms: Annotated[float, number("after this a trace is forgotten; null: never", "ms", gt=0)] | None = None
 
 
 class ToolDiversity(Section, frozen=True, kw_only=True):
-    """D: how many different tools, for the number of steps."""
+    """D: different tools per step."""
 
-    multiplier: Annotated[float, number("3: a different tool in every third step earns all", "factor", gt=0)] = 3.0
+    multiplier: Annotated[float, number("3: a different tool in every third step gives 1", "factor", gt=0)] = 3.0
 
 
 class OutcomeConfidence(Section, frozen=True, kw_only=True):
     """O: how sure the agent was, and whether it was right to be."""
 
-    failure_factor: Annotated[float, share("what stated confidence is worth when the task failed")] = 0.3
+    failure_factor: Annotated[float, share("factor on the stated confidence if the task failed")] = 0.3
     fallback: Annotated[
-        float, share("where O lies between its worst and its best, if a log of another tool leaves it open")
+        float, share("where O lies between its worst and best, if another tool's log does not state it")
     ] = 0.5
 
 
 class SingleStepPenalty(Section, frozen=True, kw_only=True):
     """A trace of one thought teaches little."""
 
-    value: Annotated[float, share("what such a trace is worth, whatever else it has")] = 0.1
+    value: Annotated[float, share("the value of such a trace, whatever else it has")] = 0.1
 
 
 class ErrorRecoveryBonus(Section, frozen=True, kw_only=True):
-    """Getting up again and again, and then succeeding, is worth learning from."""
+    """Recovering several times and then succeeding is worth learning from."""
 
-    more_than: Annotated[int, count("recoveries that do not yet earn it", "recoveries")] = 2
+    more_than: Annotated[int, count("the bonus needs more recoveries than this", "recoveries")] = 2
     add: Annotated[float, share("what it adds")] = 0.1
 
 
 class ZeroDiversityPenalty(Section, frozen=True, kw_only=True):
-    """Tools were used, but hardly different ones."""
+    """Tools were used, but too few different ones."""
 
-    at_most: Annotated[int, count("different tools that still cost", "tools")] = 1
-    subtract: Annotated[float, share("what it costs")] = 0.1
+    at_most: Annotated[int, count("at most this many different tools are penalized", "tools")] = 1
+    subtract: Annotated[float, share("what it subtracts")] = 0.1
 
 
 class Value(Section, frozen=True, kw_only=True):
-    """What a trace is worth keeping for."""
+    """How valuable is a trace?"""
 
-    version: Annotated[str, choice("your label for this section; stands before its hash")] = ""
+    version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
     profiles: Annotated[dict[str, ScoringWeights], choice("weights by task domain; add your own, matched exactly")] = (
         msgspec.field(default_factory=PROFILES.copy)
     )
@@ -115,7 +117,7 @@ class Value(Section, frozen=True, kw_only=True):
         Annotated[
             float,
             number(
-                "how long the encoder may take for one call, its turn in line not counted; null: any time", "ms", gt=0
+                "how long the encoder may take for one call, without waiting in its queue; null: no limit", "ms", gt=0
             ),
         ]
         | None
@@ -130,7 +132,7 @@ class Value(Section, frozen=True, kw_only=True):
             raise ValueError("profiles needs a 'default'")
         for alias, profile in self.aliases.items():
             if profile not in self.profiles:
-                raise ValueError(f"alias '{alias}' names the profile '{profile}', which is not there")
+                raise ValueError(f"alias '{alias}' names the profile '{profile}', which does not exist")
 
     def profile(self, domain: str) -> tuple[str, ScoringWeights]:
         """The profile of a task domain and its name; `default` for a domain that has none."""

@@ -1,4 +1,4 @@
-"""The envelope of every answer: what was asked for, and by which policy, request and trace it came (NOTES.md)."""
+"""The envelope of every answer: the data, and its policy, request and trace (contract memory.53)."""
 
 import logging
 import re

@@ -12,7 +12,7 @@ from scalepan.serve.desk import Desk
 from scalepan.serve.envelope import Caller, Envelope
 
 ACTIVATE_SECONDS, SEARCH_SECONDS, OTHER_SECONDS = 15.0, 10.0, 30.0
-"""How long a call may take: the first two are the spec's."""
+"""How long a call may take: for the first two see contract memory.54."""
 
 
 class Tool(NamedTuple):
@@ -30,7 +30,7 @@ class Tool(NamedTuple):
     destructive: bool = False
     idempotent: bool = False
     dotted: str = ""
-    """The spec's own name for it."""
+    """Its name with dots (contract memory.49)."""
     path: str = ""
     """Where it stands under /v1; by default its name."""
     instant: bool = False

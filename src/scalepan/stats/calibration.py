@@ -22,7 +22,7 @@ class Points(NamedTuple):
 
 
 def fit_quantile(scores: "Floats") -> Points:
-    """Equal probability: a score becomes the share of scores that are at most as high; ties meet in their middle.
+    """Quantile mapping: a score becomes the share of scores at most as high; ties share their midpoint.
 
     >>> [float(y) for y in fit_quantile(np.array([1.0, 2.0, 4.0])).y]
     [0.16666666666666666, 0.5, 0.8333333333333334]
@@ -33,7 +33,7 @@ def fit_quantile(scores: "Floats") -> Points:
 
 
 def fit_isotonic(scores: "Floats", labels: "Floats") -> Points:
-    """The rising step curve nearest to the labels in squares, by pooling neighbors that fall.
+    """The rising step curve with the least squared error, by pooling adjacent violators.
 
     >>> points = fit_isotonic(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 1.0, 0.0, 1.0]))
     >>> points.x.tolist(), points.y.tolist()
@@ -69,9 +69,9 @@ def fit_platt(scores: "Floats", labels: "Floats") -> tuple[float, float]:
     positives = y.sum()
     negatives = len(y) - positives
     target = np.where(y > 0, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    # On standardized scores the method converges whatever the scale; a and b are turned back at the end.
+    # On standardized scores the method converges at any scale; a and b are converted back at the end.
     center, spread = s.mean(), s.std()
-    if spread <= 1e-12 * abs(center):  # all alike but for rounding: there is no slope
+    if spread <= 1e-12 * abs(center):  # all equal up to rounding: there is no slope
         spread = 1.0
     z = (s - center) / spread
     a, b = 0.0, float(np.log((negatives + 1) / (positives + 1)))
@@ -107,7 +107,7 @@ def _logistic(x: "Floats") -> "Floats":
 
 
 def apply_points(scores: "Floats", x: "Floats", y: "Floats") -> "Floats":
-    """Where the curve is at these scores; before its beginning and behind its end it stays level."""
+    """The curve at these scores; outside its range it is constant."""
     return np.interp(scores, x, y)
 
 
@@ -121,7 +121,7 @@ def apply_platt(scores: "Floats", a: float, b: float) -> "Floats":
 
 
 def log_loss(probabilities: "Floats", labels: "Floats") -> float:
-    """Mean of -log(probability of what was the case); 0 and 1 are held a hair inside: one miss would be infinite.
+    """Mean of -log(probability of the true label); 0 and 1 are clipped, because one miss would be infinite.
 
     >>> round(log_loss(np.array([0.5, 0.5]), np.array([0.0, 1.0])), 6)
     0.693147

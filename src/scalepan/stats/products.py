@@ -1,4 +1,4 @@
-"""Products of arrays that raise no warning for nothing."""
+"""Products of arrays without spurious warnings."""
 
 from typing import TYPE_CHECKING, Any
 

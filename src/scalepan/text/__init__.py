@@ -1,4 +1,4 @@
-"""Text to terms, sentences and normal form: the words that search, hashing and counting agree on."""
+"""Text to terms, sentences and normal form: shared by search, hashing and counting."""
 
 from scalepan.text.fragments import has_fragment
 from scalepan.text.invisible import has_visible

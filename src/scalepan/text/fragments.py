@@ -1,10 +1,10 @@
-"""Does a text hold something that is meant to the letter: a quoted phrase, a piece of code, an address?"""
+"""Does a text contain something literal: a quoted phrase, a piece of code, an address?"""
 
 import re
 
 from scalepan.text.normal import normal_form, visible
 
-# Within one line, and short: what is longer is somebody's speech, not a phrase to look for.
+# Within one line, and short: a longer quote is speech, not a phrase to search for.
 _QUOTED = re.compile(
     r'"(?<!\w.)(?=\S)([^"\n]{2,80})(?<=\S)"(?!\w)'
     r"|“([^“”\n]{2,80})”|「([^「」\n]{2,80})」|『([^『』\n]{2,80})』|`([^`\n]{2,80})`"
@@ -26,7 +26,7 @@ _CODE = re.compile(
     )""",
     re.VERBOSE,
 )
-_LONGEST_QUERY = 10_000  # what is pasted behind this does not make a query another query
+_LONGEST_QUERY = 10_000  # text pasted beyond this does not change what is searched
 
 
 def phrases(text: str) -> list[str]:
@@ -39,7 +39,7 @@ def phrases(text: str) -> list[str]:
 
 
 def has_fragment(text: str) -> bool:
-    """Whether words should count more than meaning: the text has a code, quote or URL fragment.
+    """Whether the text side should count more: the text has a piece of code, a quote or a URL.
 
     >>> has_fragment("why does scalepan.memory fail?"), has_fragment("why does it fail?")
     (True, False)

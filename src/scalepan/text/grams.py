@@ -1,4 +1,4 @@
-"""What stands for the words of a run that has no spaces, where nobody knows the words? Neighbouring characters."""
+"""N-grams: neighboring characters in place of words, for text without spaces and without a dictionary."""
 
 import re
 
@@ -8,7 +8,7 @@ _CHARACTER = re.compile(f"(?!々)[{HAN}]")
 
 
 def grams(run: str, size: int) -> list[str]:
-    """Every `size` neighbours; a shorter run is one gram.
+    """Every `size` neighbors; a shorter run is one gram.
 
     >>> grams("구독을", 2), grams("네", 2)
     (['구독', '독을'], ['네'])
@@ -19,7 +19,7 @@ def grams(run: str, size: int) -> list[str]:
 
 
 def han_grams(run: str) -> list[str]:
-    """Every two neighbours, then each Han character alone, so that 猫 finds 黒猫.
+    """Every two neighbors, then each Han character alone, so that 猫 finds 黒猫.
 
     >>> han_grams("黒猫が")
     ['黒猫', '猫が', '黒', '猫']

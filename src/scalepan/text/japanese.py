@@ -1,4 +1,4 @@
-"""Which words does a run of Japanese hold? Sudachi knows, where the extra `ja` is installed."""
+"""Which words are in a run of Japanese? By Sudachi, if the extra `ja` is installed."""
 
 import threading
 from collections.abc import Iterator
@@ -11,20 +11,20 @@ from scalepan.errors import MissingExtraError
 from scalepan.text.stops import JAPANESE as STOPS
 
 Morphology = Literal["auto", "on", "off"]
-"""Japanese by morphology: where it is installed, or an error where it is not, or never."""
+"""Japanese by morphology: if it is installed, or always (an error if it is not), or never."""
 
-# Particles, auxiliaries, conjunctions, pronouns and signs carry the grammar, not the matter.
+# Particles, auxiliaries, conjunctions, pronouns and punctuation carry grammar, not content.
 _SIGNS = frozenset(["補助記号", "記号", "空白"])
 _GRAMMAR = _SIGNS | {"助詞", "助動詞", "接続詞", "連体詞", "代名詞"}
-# Sudachi refuses more than 49,149 bytes, and its work on one piece grows faster than the piece.
+# Sudachi refuses more than 49,149 bytes, and its time grows faster than the text.
 _PIECE = 1000
-_SHORT = 8  # runs of this length come back, longer ones seldom
+_SHORT = 8  # runs of this length recur, longer ones seldom
 
 _of_thread = threading.local()
 
 
 def use_morphology(wanted: Morphology) -> bool:
-    """Whether words are known here; MissingExtraError if they must be and are not."""
+    """Whether morphology is used; MissingExtraError if it is required and not installed."""
     if wanted == "off":
         return False
     if wanted == "on" and not _installed():
@@ -34,7 +34,7 @@ def use_morphology(wanted: Morphology) -> bool:
 
 @cache
 def dictionary_version() -> str:
-    """The dictionary's release: another one may know other words."""
+    """The dictionary's release: another one may have other words."""
     from importlib.metadata import version
 
     return version("sudachidict_core")
@@ -63,7 +63,7 @@ def morpheme_count(run: str) -> int:
 
 @lru_cache(maxsize=1 << 15)
 def _kept(run: str) -> tuple[str, ...]:
-    # Between English words stand single particles and the same few nouns; each call of Sudachi has its price.
+    # Between English words there are single particles and the same few nouns; each call of Sudachi costs time.
     return tuple(_words(run))
 
 
@@ -85,7 +85,7 @@ def _dictionary() -> Any:
 
 
 def _tokenizer() -> Any:
-    """One for each thread: a tokenizer that is at work cannot be borrowed."""
+    """One per thread: a tokenizer cannot be shared while it is in use."""
     if not hasattr(_of_thread, "tokenizer"):
         dictionary = _dictionary()
         # Before 0.7 a tokenizer was made by `create`, which now warns.

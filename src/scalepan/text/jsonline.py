@@ -1,4 +1,4 @@
-"""JSON for programs, on a line that a person may look at too."""
+"""JSON for programs, on a line that is also safe to show in a terminal."""
 
 import json
 
@@ -8,7 +8,7 @@ from scalepan.text.invisible import ACTING
 
 
 def json_line(data: object) -> bytes:
-    """One line of JSON. What would act on a terminal is written as its number, which is the same text to a program.
+    """One line of JSON. Characters that control a terminal are escaped, which is the same text to a program.
 
     >>> json_line({"id": "a\\x9b31m\\u202eb\\U000e0041"})
     b'{"id":"a\\\\u009b31m\\\\u202eb\\\\udb40\\\\udc41"}\\n'

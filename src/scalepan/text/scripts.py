@@ -1,4 +1,4 @@
-"""Which writing is this stretch of text in, as far as finding words in it goes?"""
+"""Which script is this run of text in, as far as finding words is concerned?"""
 
 import re
 from typing import Literal
@@ -7,7 +7,7 @@ Script = Literal["spaced", "japanese", "hangul", "unspaced"]
 
 HAN = "々〆〇〻\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 HIRAGANA = "\u3041-\u309f"
-# The long vowel mark and the iteration marks belong to the word; the middle dot stands between words.
+# The long vowel mark and the iteration marks belong to the word; the middle dot separates words.
 KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
 KANA = HIRAGANA + KATAKANA
 HANGUL = "\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
@@ -33,12 +33,12 @@ def runs(text: str) -> list[tuple[Script, str]]:
 
 
 def has_kana(text: str) -> bool:
-    """Whether any of it can only be Japanese."""
+    """Whether any character is only used in Japanese."""
     return _HAS_KANA.search(text) is not None
 
 
 def beyond_japanese(run: str) -> bool:
-    """Whether a run of Han has a character that Japanese does not write, as simplified Chinese has.
+    """Whether a run of Han has a character that Japanese does not use, such as simplified Chinese.
 
     >>> beyond_japanese("取消订阅"), beyond_japanese("解約方法")
     (True, False)

@@ -1,6 +1,6 @@
 """Where does a sentence end? In English and Japanese, in prose and in lists.
 
-A sign that may end one is found by pattern; what stands around it decides: an abbreviation, a list's number, a closing
+Punctuation that may end one is found by pattern; its surroundings decide: an abbreviation, a list number, a closing
 quote, a bracket that is still open.
 """
 
@@ -20,7 +20,7 @@ class Sentence(NamedTuple):
 
 
 _CLOSERS = r"""["'”’)\]}」』）】〉》]"""
-# A run of signs is tried from its first one only: a megabyte of dots must not be walked a million times.
+# A run of punctuation is tried from its first character only: a megabyte of dots must not take quadratic time.
 _END = re.compile(
     rf"(?P<latin>(?<![.!?…])[.!?…]+{_CLOSERS}*(?=\s))"
     rf"|(?P<japanese>(?:[。｡！？]|．(?!\d))+{_CLOSERS}*|(?<![!?])[!?]+{_CLOSERS}*(?=[{HAN}{KANA}]))"
@@ -29,7 +29,7 @@ _END = re.compile(
 _NEXT = re.compile(r"\s*(\S?)")
 _PAIRS = {"「": "」", "『": "』", "（": "）", "【": "】", "“": "”", "(": ")", "[": "]"}
 _BRACKET = re.compile(r"[「『（【“(\[」』）】”)\]\n]")
-# These stand before a name, so the capital letter behind them starts no sentence; `I` ends one often enough.
+# These come before a name, so the capital letter after them does not start a sentence; `I` often ends one.
 _BEFORE_NAME = re.compile(r"\b(?:mr|mrs|ms|dr|prof|st|vs|cf|(?!i$)[a-z](?:\.[a-z])*)", re.IGNORECASE)
 _BEFORE_NUMBER = re.compile(r"\b(?:no|nos|fig|figs|eq|vol|ch|sec|pp?|ca|approx)", re.IGNORECASE)
 _LONGEST_ABBREVIATION = 8
@@ -60,7 +60,7 @@ def _ends(text: str) -> Iterator[int]:
     for match in _END.finditer(text):
         while closes < match.end():
             opens, closes = next(closed)
-        # The sign just before a closing bracket may end the sentence that the brackets hold.
+        # Punctuation just before a closing bracket may end the sentence inside the brackets.
         inside = opens < match.start() and match.end() < closes
         if not inside and _ends_here(text, match):
             yield match.end()
@@ -72,10 +72,10 @@ def _ends_here(text: str, match: re.Match[str]) -> bool:
     after = following[1] if following else ""
     match match.lastgroup:
         case "line":
-            # A line that goes on in lower case was broken to fit a page.
+            # A line that continues in lower case was wrapped.
             return sign.count("\n") > 1 or not after.islower()
         case "japanese":
-            # 「はい。」と answers nothing yet: a particle joins the quote to its sentence.
+            # 「はい。」と goes on: a particle joins the quote to its sentence.
             return sign[-1] in "。｡！？．!?" or not _GOES_ON.match(text, match.end())
         case _ if sign.startswith("."):
             return not after.islower() and not _abbreviates(text, match.start(), after)
@@ -84,7 +84,7 @@ def _ends_here(text: str, match: re.Match[str]) -> bool:
 
 
 def _abbreviates(text: str, dot: int, after: str) -> bool:
-    """Whether the dot at this place belongs to the word before it."""
+    """Whether the dot here belongs to the word before it."""
     first = max(0, dot - _LONGEST_ABBREVIATION)
     before = text[first:dot]
     line = before.rpartition("\n")[2]
@@ -97,7 +97,7 @@ def _abbreviates(text: str, dot: int, after: str) -> bool:
 
 
 def _bracketed(text: str) -> list[tuple[int, int]]:
-    """Where brackets that close on the same line begin and end, the outermost only, in order."""
+    """The spans of brackets that close on the same line, outermost only, in order."""
     pairs: list[tuple[int, int]] = []
     waiting: list[tuple[str, int]] = []
     for match in _BRACKET.finditer(text):
@@ -108,7 +108,7 @@ def _bracketed(text: str) -> list[tuple[int, int]]:
             waiting.append((_PAIRS[sign], match.start()))
         elif waiting and waiting[-1][0] == sign:
             opened = waiting.pop()[1]
-            # A pair inside this one was closed before it.
+            # A pair inside this one closed before it.
             while pairs and pairs[-1][0] > opened:
                 pairs.pop()
             pairs.append((opened, match.end()))

@@ -1,4 +1,4 @@
-"""Which words say too little to be looked for?
+"""Which words mean too little to be searched for?
 
 Short on purpose: BM25 gives a common word little weight anyway, and `may`, `will`, `us`, `who` and `can` are names too.
 """

@@ -11,15 +11,15 @@ from scalepan.text.scripts import HAN, HIRAGANA, KATAKANA, beyond_japanese, has_
 from scalepan.text.words import name_terms, names
 
 _RULES = 1
-"""Counts up when the same text gives other terms than before."""
+"""Raised when the same text gives other terms than before."""
 
-# For counting without a dictionary: two Han characters, a stretch of katakana, or two hiragana are about a word. On
+# For counting without a dictionary: two Han characters, a run of katakana, or two hiragana are about a word. On
 # 3,848 characters of technical Japanese that gives 2,067 where Sudachi counts 2,055.
 _ABOUT_A_WORD = re.compile(f"[{HAN}]{{1,2}}|[{KATAKANA}]+|[{HIRAGANA}]{{1,2}}")
 
 
 def terms(text: str, morphology: Morphology = "auto") -> list[str]:
-    """The terms of a text: stems, names whole and in parts, words or n-grams of unspaced writing, quoted phrases last.
+    """The terms of a text: stems, names whole and in parts, words or n-grams of unspaced text, quoted phrases last.
 
     >>> terms("Cancelling the subscriptions")
     ['cancel', 'subscript']
@@ -37,7 +37,7 @@ def terms(text: str, morphology: Morphology = "auto") -> list[str]:
         elif script == "japanese":
             found += _words_of(run, kana) if by_words else han_grams(run)
         else:
-            # Two syllables of Hangul are about a word; letters without spaces need one more.
+            # Two Hangul syllables are about a word; other unspaced letters need three.
             found += grams(run, 2 if script == "hangul" else 3)
     if quoted := phrases(text):
         known = set(found)
@@ -51,12 +51,12 @@ def _words_of(run: str, kana: bool) -> list[str]:
         return morphemes(run)
     if beyond_japanese(run):
         return han_grams(run)
-    # Han in a text without kana, a heading or a query, may be either: it is read both ways, to be found both ways.
+    # Han without kana, in a heading or a query, may be Chinese or Japanese: index both readings.
     return morphemes(run) if kana else morphemes(run) + han_grams(run)
 
 
 def word_count(text: str, morphology: Morphology = "auto") -> int:
-    """How many words a reader would count, stop words included: a name is one, unspaced writing is estimated.
+    """How many words a reader would count, stop words included: a name is one, unspaced text is estimated.
 
     >>> word_count("How do I cancel getUserName?"), word_count("解約方法を教えて", morphology="off")
     (5, 5)
@@ -74,7 +74,7 @@ def word_count(text: str, morphology: Morphology = "auto") -> int:
 
 
 def terms_version(morphology: Morphology = "auto") -> str:
-    """What an index of terms was made by; one made by another must be made again.
+    """The version of the term rules; an index built with another version must be rebuilt.
 
     >>> terms_version("off")
     'terms 1'

@@ -1,4 +1,4 @@
-"""Which terms does text with spaces give? A plain word its stem; a name of many parts the whole and its parts.
+"""The terms of text with spaces: a plain word gives its stem; a compound name the whole and its parts.
 
 `getUserName` is found by itself, by `user`, `names`; `src/scalepan/value.py` by itself, by `value.py`, by `scalepan`.
 """
@@ -15,9 +15,9 @@ from scalepan.text.normal import folded
 from scalepan.text.stops import ENGLISH as STOPS
 
 LONGEST_TERM = 200
-"""What is longer is data, not a name: its beginning tells it apart."""
+"""Anything longer is data, not a name: its beginning is enough to tell it apart."""
 
-# Accents and vowel signs that stay apart after composing are no \w, and yet they are inside words.
+# Accents and vowel signs that stay separate after composing are not \w, but they are part of words.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7"
     "\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff"
@@ -45,7 +45,7 @@ _of_thread = threading.local()
 
 
 def names(text: str) -> list[str]:
-    """The words and compound names of a text, as they are written, without the signs around them.
+    """The words and compound names of a text, as written, without surrounding punctuation.
 
     >>> names("Call scalepan.memory.rank(query), see https://example.com/a?b=c.")
     ['Call', 'scalepan.memory.rank', 'query', 'see', 'https://example.com/a?b=c']
@@ -64,7 +64,7 @@ def name_terms(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 15)
 def _kept(name: str) -> tuple[str, ...]:
-    # Words come back: most of a running text has been seen a moment ago.
+    # Words recur: most words of a text have been seen a moment ago.
     return tuple(_take_apart(name))
 
 
@@ -86,7 +86,7 @@ def _take_apart(name: str) -> Iterator[str]:
 
 
 def _number_terms(name: str, number: str) -> Iterator[str]:
-    """One term however it is grouped; a version has parts too, and is found without its v."""
+    """One term however its digits are grouped; a version has parts too, and is found without its v."""
     yield name.replace(",", "")
     if "." in number and name != number:
         yield number
@@ -98,7 +98,7 @@ def _word_terms(word: str) -> Iterator[str]:
     if _HUMPS.search(word) and word.isascii():
         yield word.lower()
         for hump in _HUMP.findall(word):
-            if len(hump) > 1:  # the m of mRNA says nothing
+            if len(hump) > 1:  # the m of mRNA means nothing
                 yield from _stem(hump.lower())
     else:
         yield from _stem(folded(word))
@@ -106,7 +106,7 @@ def _word_terms(word: str) -> Iterator[str]:
 
 def _stem(word: str) -> Iterator[str]:
     if not word.isascii():
-        # Who looks for Zürich may type Zurich.
+        # A search for Zürich may be typed Zurich.
         word = normalize("NFC", _ACCENT.sub("", normalize("NFD", word)))
     if word in STOPS:
         return
@@ -116,7 +116,7 @@ def _stem(word: str) -> Iterator[str]:
 
 
 def _stemmer() -> Any:
-    """One for each thread, as PyStemmer asks."""
+    """One per thread, as PyStemmer requires."""
     if not hasattr(_of_thread, "stemmer"):
         _of_thread.stemmer = import_module("Stemmer").Stemmer("english", 0)
     return _of_thread.stemmer

@@ -1,4 +1,4 @@
-"""What is this trace worth keeping for? Model, readers, novelty, value."""
+"""How valuable is this trace? Model, readers, novelty, value."""
 
 from scalepan.trace.gate import Gate, Raise
 from scalepan.trace.model import Metadata, Outcome, ReasoningTrace, Step, Task, Tool, trace_schema

@@ -1,4 +1,4 @@
-"""Files of traces, valued one after the other: what came of each row, and what they come to together."""
+"""Files of traces, valued one after the other: the result of each row, and a summary."""
 
 import heapq
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def value_stream(
 
 
 class Summary:
-    """What a run of any length comes to, in a few numbers: counts, spread, the first rows and the best."""
+    """The summary of a run of any length: counts, spread, the first rows and the best."""
 
     def __init__(self) -> None:
         self.bins = Bins()
@@ -56,7 +56,7 @@ class Summary:
         self._top: list[tuple[float, int, Valued]] = []
 
     def add(self, row: Valued | BadRow) -> None:
-        """Take one row in."""
+        """Add one row."""
         if isinstance(row, BadRow):
             self.bad += 1
             return
@@ -68,7 +68,7 @@ class Summary:
                 self.unmeasured[part.name] = self.unmeasured.get(part.name, 0) + 1
         if len(self.first) < 2 * TOP:
             self.first.append(row)
-        # The count breaks ties, so that rows themselves are never compared; of equals the earlier one stays.
+        # The count breaks ties, so that rows themselves are never compared; the earlier of two equals stays.
         heapq.heappush(self._top, (row.value, -self.count, row))
         if len(self._top) > TOP:
             heapq.heappop(self._top)

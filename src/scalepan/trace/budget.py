@@ -1,4 +1,4 @@
-"""A call that may take too long: wait for it so long and no longer, and let it finish behind the caller's back."""
+"""A call that may take too long: wait for a limited time, and let it finish in the background."""
 
 import threading
 from collections import deque
@@ -15,19 +15,19 @@ T = TypeVar("T")
 
 MAX_WAITING = 64
 PATIENCE = 5.0
-"""How late the encoder may be with the texts of others, in budgets, before a caller in line gives up."""
+"""How late the encoder may be with other callers' texts, in budgets, before a queued caller gives up."""
 
 
 class LateError(Exception):
-    """Not done within the time given."""
+    """Not done in time."""
 
 
 class Budget(Generic[T]):
-    """One thread that does what callers wait for. A result that comes too late goes to `on_late` instead.
+    """One worker thread. A result that comes too late goes to `on_late` instead of the caller.
 
-    The time is the encoder's for this caller's text: standing in line behind the texts of other threads does not count
-    while the encoder is on time with them. A caller who comes while it is late, with a text that was given up already,
-    pays for the wait; one who stood in line before that has some patience.
+    The limit is for encoding this caller's text: waiting in the queue does not count while the encoder is on time with
+    the texts before it. A caller that joins while the encoder is late, with a text that was already given up, pays for
+    the wait; one that joined the queue before that waits somewhat longer.
     """
 
     _line: "_Line[T]"
@@ -42,7 +42,7 @@ class Budget(Generic[T]):
         line = self._line
         with line.changed:
             if len(line.waiting) >= MAX_WAITING:
-                raise LateError(f"{MAX_WAITING} calls are waiting already")
+                raise LateError(f"{MAX_WAITING} calls are already waiting")
             self._start()
             job = line.join(work, seconds)
             line.changed.notify_all()
@@ -59,29 +59,29 @@ class Budget(Generic[T]):
     def _start(self) -> None:
         if self._thread is None:
             thread = threading.Thread(target=_work, args=(self._line,), name="scalepan-encoder", daemon=True)
-            thread.start()  # refused at exit, and where there are too many
+            thread.start()  # refused at exit, and if there are too many
             self._thread = thread
-            # The thread knows only its line, so it does not keep this object alive; when that goes, it ends.
+            # The thread refers only to its queue, so it does not keep this object alive; when that is gone, it ends.
             finalize(self, self._line.close)
 
     def _begin(self) -> None:
-        # In a forked child too: the parent's thread does not cross a fork, and its lock may be held for ever.
+        # In a forked child too: the parent's thread does not survive a fork, and its lock may be held forever.
         self._line = _Line()
         self._thread = None
 
 
 class _Job(Generic[T]):
-    """One call in line."""
+    """One call in the queue."""
 
     def __init__(self, work: Callable[[], T], seconds: float) -> None:
         self.work = work
         self.seconds = seconds
         self.joined_late = False
-        """Whether the encoder was late already when this call joined the line."""
+        """Whether the encoder was already late when this call joined the queue."""
         self.late_before = 0.0
-        """By how much the encoder had been late in all by then."""
+        """How late the encoder had been in total by then."""
         self.ends: float | None = None
-        """When its time is up; None while it waits for its turn."""
+        """Its deadline; None while it waits for its turn."""
         self.done = False
         self.result: T | None = None
         self.error: BaseException | None = None
@@ -90,7 +90,7 @@ class _Job(Generic[T]):
 
 
 class _Line(Generic[T]):
-    """The calls that wait, the one under way, and how late they were in all. Everything under the lock of `changed`."""
+    """The waiting calls, the running one, and the total lateness. Everything is guarded by the lock of `changed`."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -110,7 +110,7 @@ class _Line(Generic[T]):
         return job
 
     def left(self, job: _Job[T]) -> float:
-        """How many seconds a caller waits on, at most, before it looks again or gives up (0 or less)."""
+        """How many seconds a caller waits at most before it checks again or gives up (0 or less)."""
         now = monotonic()
         if job.ends is not None:
             return job.ends - now
@@ -119,7 +119,7 @@ class _Line(Generic[T]):
         return on_time + patience - (self._late_until(now) - job.late_before)
 
     def next(self) -> _Job[T] | None:
-        """The next call, whose time begins; None when nobody will come any more."""
+        """The next call, whose time starts now; None when no more calls will come."""
         with self.changed:
             while not self.waiting:
                 if self.closed:
@@ -127,7 +127,7 @@ class _Line(Generic[T]):
                 self.changed.wait()
             job, now = self.waiting.popleft(), monotonic()
             job.ends = now + job.seconds - (self._late_until(now) - job.late_before if job.joined_late else 0.0)
-            # Nobody waits any more for a text that was given up: all of its time is lateness.
+            # Nobody waits for a text that was given up: all of its time is lateness.
             self.current, self.due = job, now if job.on_late is not None else now + job.seconds
             self.changed.notify_all()
             return job
@@ -151,24 +151,24 @@ def _work(line: "_Line[Any]") -> None:
     while (job := line.next()) is not None:
         result, error = None, None
         try:
-            # Whatever the encoder is, it may be native code.
+            # The encoder may be native code.
             with before_exit():
                 result = job.work()
-        except BaseException as raised:  # whatever it is, it belongs to the caller
+        except BaseException as raised:  # re-raised in the caller
             error = raised
         line.finish(job, result, error)
         if job.on_late is not None and error is None:
             with suppress(Exception):
                 job.on_late(result)
-        del job, result, error  # nothing is kept alive while the next is waited for
+        del job, result, error  # keep nothing alive while waiting for the next
 
 
 _budgets: "WeakKeyDictionary[object, Budget[Any]]" = WeakKeyDictionary()
 
 
 def budget_of(embedder: object) -> Budget[Any]:
-    """The line in front of an encoder, one for all who share it: 16 threads on two cores would make each other late."""
+    """The queue of an encoder, one for all callers: 16 threads on two cores would make each other late."""
     try:
         return _budgets.get(embedder) or _budgets.setdefault(embedder, Budget())
-    except TypeError:  # it cannot be hashed, or not be referred to weakly
+    except TypeError:  # not hashable, or no weak references
         return Budget()

@@ -1,6 +1,6 @@
-"""The four dimensions of a trace's value, and the three rules that follow (spec value-1.md, value-2.md).
+"""The four dimensions of a trace's value, and the three rules that follow (contract value.5 to value.18).
 
-Pure functions of a trace's shape and the policy, in the spec's order of operations, so that results match bit for bit.
+Pure functions of a trace's shape and the policy, in the contract's order of operations, so that results are exact.
 """
 
 from typing import NamedTuple
@@ -23,11 +23,11 @@ class Shape(NamedTuple):
 
 
 def shape_of(trace: ReasoningTrace) -> Shape:
-    """Count what the formulas need. A tool is known by its name."""
+    """Count what the formulas need. Tools are told apart by name."""
     types = [step.type for step in trace.steps]
     unique = set(types)
     if not unique <= STEP_TYPES:
-        # Decoding makes sure of this; a trace that was put together in Python has not been decoded.
+        # Decoding checks this; a trace built in Python has not been decoded.
         wrong = next(i for i, type_ in enumerate(types) if type_ not in STEP_TYPES)
         raise InputError(f"'{types[wrong]}' is not a step type", id=trace.id, path=f"steps[{wrong}].type")
     tools = {step.tool.name for step in trace.steps if step.tool is not None}
@@ -65,7 +65,7 @@ def novelty(similarity: float) -> float:
 
 
 def tool_diversity(shape: Shape, policy: Value) -> float:
-    """D: different tools for the number of steps; one in three earns all.
+    """D: different tools per step; one in three steps earns all of it.
 
     >>> tool_diversity(Shape(steps=12, types=2, recoveries=0, tools=2, uses_tools=True, single_thought=False), Value())
     0.5
@@ -74,7 +74,7 @@ def tool_diversity(shape: Shape, policy: Value) -> float:
 
 
 def outcome_confidence(confidence: float, success: bool, policy: Value) -> float:
-    """O: stated confidence, worth less where the task failed.
+    """O: stated confidence, worth less if the task failed.
 
     >>> outcome_confidence(0.5, True, Value()), outcome_confidence(0.5, False, Value())
     (0.5, 0.15)
@@ -83,7 +83,7 @@ def outcome_confidence(confidence: float, success: bool, policy: Value) -> float
 
 
 def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -> float:
-    """The weighted sum, left to right as the spec writes it."""
+    """The weighted sum, left to right as the contract writes it."""
     return (
         c * weights.complexity
         + n * weights.novelty
@@ -93,7 +93,7 @@ def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -
 
 
 def rules(base: float, shape: Shape, success: bool, policy: Value) -> tuple[Rule, ...]:
-    """The overrides in their order, then the clamp; only those that change something.
+    """The overrides in order, then the clamp; only those that change something.
 
     >>> lone = Shape(steps=1, types=1, recoveries=0, tools=0, uses_tools=False, single_thought=True)
     >>> [(rule.name, rule.after) for rule in rules(0.4, lone, True, Value())]

@@ -20,13 +20,13 @@ class Raise(msgspec.Struct, frozen=True, gc=False):
 
 
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict: share from the threshold on, else keep."""
+    """The verdict: share at or above the threshold, else keep."""
 
     verdict: Literal["share", "keep"]
     threshold: float
     short_by: float = 0.0
     would_pass: tuple[Raise, ...] = ()
-    """Each part that could do it alone, everything else as it is; the smallest rise first."""
+    """Each part that could do it alone, all else being equal; the smallest rise first."""
 
     def __str__(self) -> str:
         if self.verdict == "share":
@@ -39,7 +39,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def judge(value: float, threshold: float, parts: Sequence[Part], lift: float | None) -> Gate:
-    """Compare with the threshold. `lift` is what the parts together lack; None: nothing they do would be enough.
+    """Compare with the threshold. `lift` is what the parts together lack; None if no lift is enough.
 
     >>> print(judge(0.7, 0.75, [Part("novelty", 0.5, 0.5), Part("complexity", 0.75, 0.5)], lift=0.05))
     keep (0.050 below 0.75): raise novelty by 0.100 to 0.600 or complexity by 0.100 to 0.850

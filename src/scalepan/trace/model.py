@@ -1,7 +1,7 @@
-"""ReasoningTrace: what an agent was asked, what it did step by step, and how that ended (NOTES, "Value").
+"""ReasoningTrace: what an agent was asked, what it did step by step, and how that ended (contract value.1 to value.4).
 
-A native trace is strict: what the format demands must be there and in range. Keys that the format does not know are
-kept in `extra` and come back out where they stood.
+A native trace is strict: what the format requires must be present and in range. Unknown keys are stored in `extra` and
+written back where they were.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,11 +29,11 @@ _EXTRA = "scalepan:extra"
 
 
 class _Unknown(dict[str, Any]):
-    """Keys that the format does not know. A type of its own, so that no JSON can pretend to be one."""
+    """Unknown keys. Its own type, so that no JSON can pass for one."""
 
 
 class _Node(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A piece of a trace. Immutable; `extra` holds the keys that the format does not know."""
+    """A piece of a trace. Immutable; `extra` holds unknown keys."""
 
     extra: _Unknown = msgspec.field(default_factory=_Unknown, name=_EXTRA)
 
@@ -58,7 +58,7 @@ class Step(_Node, frozen=True, kw_only=True):
 
 
 class Metadata(_Node, frozen=True, kw_only=True):
-    """When, in which field, with what success. `success` is None only where a log of another tool does not say."""
+    """When, in which field, with what success. `success` is None only if another tool's log does not say."""
 
     created_at: str
     task_domain: str
@@ -79,7 +79,7 @@ class Task(_Node, frozen=True, kw_only=True):
 
 
 class Outcome(_Node, frozen=True, kw_only=True):
-    """How it ended. `confidence` is None only where a log of another tool does not say."""
+    """How it ended. `confidence` is None only if another tool's log does not say."""
 
     result_summary: str
     confidence: Share | None
@@ -130,14 +130,14 @@ class ReasoningTrace(_Node, frozen=True, kw_only=True):
         try:
             trace = _DECODER.decode(data)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            # Slower, and only here: find out whether unknown keys are all that is unusual, or what is wrong.
+            # Slower, so only after a failure: there may be unknown keys, or something is wrong.
             return cls.from_dict(_plain_json(data))
         _check_whole(trace)
         return trace
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "ReasoningTrace":
-        """A trace from plain data; unknown keys are kept, at every level."""
+        """A trace from plain data; unknown keys are preserved at every level."""
         if not isinstance(data, Mapping):
             raise InputError(f"{quoted(data)} is not a trace object")
         sorted_out = _gather_extra(data, cls)
@@ -190,7 +190,7 @@ def _plain_json(data: bytes | str) -> dict[str, Any]:
 
 
 def _explained(data: Mapping[str, Any]) -> InputError:
-    """Why plain data is not a trace: the first fault by path, the others behind it."""
+    """Why plain data is not a trace: the first fault by path, then the others."""
     who = data.get("id")
     who = shorten(who) if isinstance(who, str) else None
     try:
@@ -202,7 +202,7 @@ def _explained(data: Mapping[str, Any]) -> InputError:
 
 
 def _check_whole(trace: ReasoningTrace) -> None:
-    """What types cannot say, and what only logs of other tools may leave open."""
+    """Problems that types cannot express, and what only other tools' logs may leave out."""
     if trace.outcome.confidence is None:
         raise InputError("is missing", id=trace.id, path="outcome.confidence")
     if trace.metadata.success is None:
@@ -224,7 +224,7 @@ def _utc_fault(text: str) -> str | None:
 
 
 def check_stated(trace: ReasoningTrace) -> None:
-    """A trace built in Python, not decoded, has had no check yet: what the formula needs must be sound."""
+    """Checks what the formula needs: a trace built in Python was not checked by decoding."""
     confidence = trace.outcome.confidence
     if confidence is not None and (type(confidence) not in (int, float) or not 0.0 <= confidence <= 1.0):
         raise InputError(f"{quoted(confidence)} is not between 0 and 1", id=trace.id, path="outcome.confidence")
@@ -232,7 +232,7 @@ def check_stated(trace: ReasoningTrace) -> None:
         raise InputError("is empty; at least one is needed", id=trace.id, path="steps")
 
 
-# Where pieces of a trace hold further pieces, so that unknown keys are found at every level.
+# Which fields hold further pieces, so that unknown keys are found at every level.
 _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
     ReasoningTrace: {
         "metadata": Metadata,
@@ -246,7 +246,7 @@ _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
 
 
 def _gather_extra(data: Any, node: type[_Node]) -> Any:
-    """The same data with the keys that `node` does not know moved under `extra`, in its children too."""
+    """The same data with unknown keys of `node` and its children moved under `extra`."""
     if not isinstance(data, Mapping):
         return data
     children = _CHILDREN.get(node, {})
@@ -263,7 +263,7 @@ def _gather_extra(data: Any, node: type[_Node]) -> Any:
 
 
 def _spread_extra(data: Any, node: type[_Node]) -> Any:
-    """The reverse: what is under `extra` goes back to where it stood."""
+    """The reverse: keys under `extra` move back to where they were."""
     extra = data.pop(_EXTRA, {})
     for key, child in _CHILDREN.get(node, {}).items():
         if key in data:

@@ -1,4 +1,4 @@
-"""How new is this trace? Its text is embedded, within the time allowed, and compared with those before it."""
+"""How new is this trace? Its text is embedded within the time allowed and compared with earlier ones."""
 
 import threading
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Encodes(Protocol):
-    """What an encoder must have; `load()` and `is_cut(text)` are used where it has them too."""
+    """What an encoder must have; `load()` and `is_cut(text)` are used if it has them."""
 
     def encode(self, texts: Sequence[str]) -> Any:
         """One row of numbers per text."""
@@ -31,7 +31,7 @@ class Encoded(NamedTuple):
 
 
 class Novelty(NamedTuple):
-    """N, where it comes from, and what it was compared with."""
+    """N, its source, and what it was compared with."""
 
     value: float
     source: Source
@@ -42,7 +42,7 @@ class Novelty(NamedTuple):
 
 
 class NoveltyMeter:
-    """An encoder and the vectors of the traces so far. Nothing that the encoder does wrong reaches the caller."""
+    """An encoder and the vectors of the traces so far. No error of the encoder reaches the caller."""
 
     def __init__(self, policy: Value, cache: VectorCache | None, embedder: Encodes | None) -> None:
         self.policy = policy
@@ -53,11 +53,11 @@ class NoveltyMeter:
 
     @property
     def cache(self) -> VectorCache | None:
-        """The vectors so far; None until the first, where none was given."""
+        """The vectors so far; None before the first if no cache was given."""
         return self._cache
 
     def load(self) -> None:
-        """Get the encoder ready now, so that loading does not count as encoding. Its faults show when it is used."""
+        """Get the encoder ready now, so that loading does not count as encoding. Its errors show when it is used."""
         load = getattr(self.embedder, "load", None)
         if load is not None:
             try:
@@ -66,7 +66,7 @@ class NoveltyMeter:
                 return
 
     def measure(self, trace: ReasoningTrace, *, remember: bool) -> Novelty:
-        """N of one trace, within the budget; `remember` keeps its vector, even one that comes too late."""
+        """N of one trace, within the budget; `remember` adds its vector to the cache, even a late one."""
         if self.embedder is None:
             return self._without_encoder()
         text = trace.text
@@ -87,7 +87,7 @@ class NoveltyMeter:
         return measured
 
     def encode_batch(self, traces: Sequence[ReasoningTrace]) -> "list[Encoded | Exception | None]":
-        """Vectors of many traces at once, no budget. A text that cannot be encoded costs only itself."""
+        """Vectors of many traces at once, without a budget. A text that cannot be encoded affects only itself."""
         if self.embedder is None:
             return [None] * len(traces)
         texts = [trace.text for trace in traces]
@@ -98,7 +98,7 @@ class NoveltyMeter:
             return [self._encode_or_error(text) for text in texts]
 
     def measure_encoded(self, trace: ReasoningTrace, encoded: "Encoded | Exception | None") -> Novelty:
-        """N of a trace whose vector came from `encode_batch`; the vector is kept."""
+        """N of a trace whose vector came from `encode_batch`; the vector joins the cache."""
         if encoded is None:
             return self._without_encoder()
         if isinstance(encoded, Exception):
@@ -111,7 +111,7 @@ class NoveltyMeter:
         return measured
 
     def compare(self, trace: ReasoningTrace, encoded: Encoded) -> Novelty:
-        """N of a vector against those kept so far."""
+        """N of a vector against those in the cache."""
         nearest = self._cache.nearest(encoded.vector) if self._cache is not None else None
         length = len(trace.text)
         if nearest is None:
@@ -128,7 +128,7 @@ class NoveltyMeter:
         self._cache.add(encoded.vector, trace.id)
 
     def _encode(self, text: str) -> Encoded:
-        assert self.embedder is not None  # noqa: S101 - both callers have looked
+        assert self.embedder is not None  # noqa: S101 - both callers have checked
         (vector,) = self.embedder.encode([text])
         return Encoded(vector, self._is_cut(text))
 

@@ -1,4 +1,4 @@
-"""What a trace's value was made of, and how it is made again. Of the trace itself nothing is kept but counts."""
+"""What a trace's value was computed from, and how it is recomputed. Only counts of the trace are stored."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,11 +16,11 @@ CONSTANTS = (
     *("complexity", "tool_diversity", "outcome_confidence", "single_step_penalty", "error_recovery_bonus"),
     "zero_diversity_penalty",
 )
-"""The keys of the policy section that the formula looks at, beside the weights and the gate of the trace's domain."""
+"""The keys of the policy section that the formula uses, besides the weights and the gate of the trace's domain."""
 
 
 def inputs_of(trace: ReasoningTrace, score: Score, policy: Value) -> dict[str, Any]:
-    """What is kept of a trace that was valued."""
+    """What is stored of a trace that was valued."""
     section, domain = msgspec.to_builtins(policy), trace.metadata.task_domain
     return {
         "shape": formula.shape_of(trace)._asdict(),
@@ -35,12 +35,12 @@ def inputs_of(trace: ReasoningTrace, score: Score, policy: Value) -> dict[str, A
 
 
 def body_of(score: Score) -> dict[str, Any]:
-    """The score as it is kept: of its details the verdict alone, for the others name other traces."""
+    """The score as it is stored: only the verdict of its details, because the rest names other traces."""
     return msgspec.structs.replace(score, details={"verdict": score.details.gate.verdict}).to_dict()
 
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
-    """The value once more."""
+    """The value, recomputed."""
     policy = msgspec.convert(inputs["policy"], Value)
     weights = msgspec.convert(inputs["weights"], ScoringWeights)
     shape, novelty = Shape(**inputs["shape"]), inputs["novelty"]

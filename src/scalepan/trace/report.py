@@ -1,4 +1,4 @@
-"""A run of valued traces as one HTML page: how values are spread, and each trace with its picture."""
+"""A run of valued traces as one HTML page: the distribution of values, and each trace with its chart."""
 
 from functools import partial
 
@@ -14,7 +14,7 @@ from scalepan.trace.batch import Summary, Valued
 
 
 def report_page(summary: Summary, redactor: Redactor) -> str:
-    """The page, redacted like everything that is kept; of a long run it shows the best traces."""
+    """The page, redacted like everything stored; for a long run it shows the best traces."""
     whole = summary.count <= len(summary.first)
     rows = summary.first if whole else summary.top
     counts = (
@@ -27,7 +27,7 @@ def report_page(summary: Summary, redactor: Redactor) -> str:
     )
     heading = "Every trace" if whole else f"The best {counted(len(rows), 'trace')}"
     return page(
-        "What these traces are worth",
+        "How valuable these traces are",
         [
             f"<p>{as_markup(counts)}.</p>",
             *(f'<p class="quiet">{as_markup(note)}: a default stands in.</p>' for note in notes),
@@ -48,7 +48,7 @@ def _row(redactor: Redactor, row: Valued) -> str:
 
 
 def _redacted(score: Score, redactor: Redactor) -> Score:
-    """The same score; a note may name what a trace does."""
+    """The same score with redacted notes, which may quote the trace."""
     parts = (msgspec.structs.replace(part, note=redactor.redact(part.note).text) for part in score.parts)
     rules = (msgspec.structs.replace(rule, note=redactor.redact(rule.note).text) for rule in score.rules)
     return msgspec.structs.replace(score, parts=tuple(parts), rules=tuple(rules))

@@ -1,4 +1,4 @@
-"""What is this trace worth keeping for? (spec value-1.md, value-2.md)"""
+"""How valuable is this trace? (docs/contract/value.md)"""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,17 +26,17 @@ BATCH = 64
 
 
 class ValueDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands behind a trace's value."""
+    """The evidence behind a trace's value."""
 
     domain: str
     profile: str
     gate: gate.Gate
     nearest: Near | None = None
-    """The most similar trace valued before, where novelty was measured."""
+    """The most similar earlier trace, if novelty was measured."""
     range: tuple[float, float] | None = None
-    """Worst and best value, where the trace does not state its confidence or success."""
+    """Worst and best value, if the trace does not state its confidence or success."""
     text_length: int | None = None
-    """Characters that were to be embedded; None without an encoder."""
+    """Length of the text to embed, in characters; None without an encoder."""
     text_cut: bool | None = None
     """Whether the encoder saw only the beginning of them."""
     took_ms: float
@@ -57,10 +57,10 @@ class TraceValuer:
         cache: VectorCache | None = None,
         embedder: Encodes | str | None = "default",
     ) -> None:
-        """`policy` is a Policy, a file, or a dict that is laid over the policy in force, which is the default.
+        """`policy` is a Policy, a file, or a dict that overrides parts of the policy in force, which is the default.
 
         `embedder` is any object with `encode(texts)`, or the name of a model; by default the encoder that the policy
-        names, where it is installed. With None, novelty is not measured and counts 0.5. Without a `cache` a new one is
+        names, if it is installed. With None, novelty is not measured and counts 0.5. Without a `cache` a new one is
         made, as the policy has it.
         """
         self.policy = policy_given(policy)
@@ -76,15 +76,15 @@ class TraceValuer:
         return self._meter.cache
 
     def evaluate_value(self, trace: ReasoningTrace | Mapping[str, Any]) -> Score:
-        """What the trace is worth. It is remembered, so that the next one is compared with it too."""
+        """How valuable the trace is. It is remembered, so that later ones are compared with it too."""
         return self._one(trace, remember=True)
 
     def peek(self, trace: ReasoningTrace | Mapping[str, Any]) -> Score:
-        """What the trace would be worth. Nothing is remembered."""
+        """How valuable the trace would be. Nothing is remembered."""
         return self._one(trace, remember=False)
 
     def by_profile(self, trace: ReasoningTrace, score: Score) -> dict[str, Score]:
-        """A trace that was valued, as the domain of each profile would see it: the same novelty, other weights."""
+        """The value of a trace in the domain of each profile: the same novelty, other weights."""
         start = perf_counter()
         part, details = score.part("novelty"), score.details
         novelty = Novelty(part.value, part.source, part.note, details.nearest, details.text_length, details.text_cut)
@@ -155,7 +155,7 @@ class TraceValuer:
 
 
 class Outcome(NamedTuple):
-    """O, and what it could be where the trace does not say."""
+    """O, and its range if the trace does not say."""
 
     value: float
     source: Source
@@ -165,7 +165,7 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Outcome:
-    """O from what a trace states, and from what it leaves open."""
+    """O from what a trace states and what it leaves open."""
     if confidence is not None and success is not None:
         value = formula.outcome_confidence(confidence, success, policy)
         return Outcome(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
@@ -219,7 +219,7 @@ _process_lock = threading.Lock()
 
 
 def evaluate_value(trace: ReasoningTrace | Mapping[str, Any]) -> Score:
-    """What a trace is worth, compared with those that this process valued before.
+    """How valuable a trace is, compared with those that this process valued before.
 
     >>> from scalepan.samples import sample_trace
     >>> print(evaluate_value(sample_trace()).status)

@@ -1,4 +1,4 @@
-"""VectorCache: how like the traces before is this one? (spec value-1.md "internal vector cache", value-2.md "TTL")"""
+"""VectorCache: how similar is this trace to earlier ones? (contract value.21 to value.24)"""
 
 import os
 import tempfile
@@ -51,7 +51,7 @@ class VectorCache:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`ttl_ms` counts by wall clock, so that it survives a restart; `clock` gives seconds."""
+        """`ttl_ms` is by wall clock, so that it survives a restart; `clock` returns seconds."""
         import numpy as np
 
         for name, count in (("max_elements", max_elements), ("dimensions", dimensions)):
@@ -60,13 +60,13 @@ class VectorCache:
         if ttl_ms is not None and (not is_number(ttl_ms) or not ttl_ms > 0):
             raise wrong("ttl_ms", ttl_ms, "a number of milliseconds, more than 0, or None")
         if not callable(clock):
-            raise wrong("clock", clock, "a function that gives seconds")
+            raise wrong("clock", clock, "a function that returns seconds")
         self.max_elements = max_elements
         self.dimensions = dimensions
         self.ttl_ms = ttl_ms
         self._clock = clock
         self._lock = threading.Lock()
-        # Rows are kept at length 1, so that a cosine is a dot product. The ring is filled to `_size`, then overwritten
+        # Rows have length 1, so that a cosine is a dot product. The ring is filled to `_size`, then overwritten
         # at `_next`, which is the oldest row by then.
         self._rows = np.zeros((max_elements, dimensions), dtype=np.float32)
         self._times = np.zeros(max_elements, dtype=np.float64)
@@ -77,12 +77,12 @@ class VectorCache:
 
     @property
     def size(self) -> int:
-        """How many vectors are kept that have not expired."""
+        """How many vectors have not expired."""
         with self._lock:
             return self._size - int(self._expired().sum()) if self.ttl_ms is not None else self._size
 
     def add(self, vector: "Vector", id: str | None = None) -> None:  # noqa: A002 - the trace's own word
-        """Keep a copy of `vector`; at capacity the oldest goes."""
+        """Add a copy of `vector`; at capacity the oldest is dropped."""
         if id is not None and not isinstance(id, str):
             raise wrong("id", id, "text, or None")
         row, length = self._measured(vector)
@@ -112,7 +112,7 @@ class VectorCache:
             return Near(self._ids[best], min(1.0, max(-1.0, float(similarities[best]) / length)))
 
     def evict_expired(self) -> int:
-        """Drop what is as old as the TTL or older; says how many went."""
+        """Drop what is as old as the TTL or older; returns how many."""
         with self._lock:
             return self._evict()
 
@@ -169,7 +169,7 @@ class VectorCache:
             )
         except FileNotFoundError:
             raise InputError("no such file", file=str(path)) from None
-        except Exception:  # whatever a damaged zip archive can raise
+        except Exception:  # anything that a damaged zip archive can raise
             fits = False
         if not fits:
             raise InputError("is not a vector cache of this version of Scalepan, or is damaged", file=str(path))

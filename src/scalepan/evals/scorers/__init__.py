@@ -1,1 +1,1 @@
-"""The scorers, one a file: each a pure function of (actual, expected, context) that gives a Score."""
+"""The scorers, one per file: each a pure function of (actual, expected, context) that returns a Score."""

@@ -10,10 +10,10 @@ def ratio(name: str, value: float, note: str, details: ScorerDetails | None = No
 
 
 def nothing_to_judge(name: str, reason: str, details: ScorerDetails | None = None) -> Score:
-    """Not applicable: it leaves both the verdict and the average."""
+    """Not applicable: it counts neither in the verdict nor in the average."""
     return Score(name, None, "not_applicable", reason=reason, details=details)
 
 
 def failed(name: str, reason: str, details: ScorerDetails | None = None) -> Score:
-    """It should have judged and could not. Never green."""
+    """The scorer could not produce a score. It never passes."""
     return Score(name, None, "failed", reason=reason, details=details)

@@ -1,4 +1,4 @@
-"""What scorers of free text share: the two texts, and how they are made alike before they are compared."""
+"""What scorers of free text share: the two texts, and how they are normalized before they are compared."""
 
 from typing import Any
 from unicodedata import normalize
@@ -11,7 +11,7 @@ from scalepan.evals.result import ScorerDetails
 
 
 class TextOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """`ignoreCase`; `ignoreSpace`: runs of white space are one, ends are trimmed; `nfkc`: full and half width alike."""
+    """`ignoreCase`; `ignoreSpace`: white space is collapsed and trimmed; `nfkc`: full and half width are equal."""
 
     ignore_case: bool = False
     ignore_space: bool = False
@@ -42,13 +42,13 @@ def expected_of(expected: Expected) -> Any:
 
 
 def all_expected(own: str | list[str] | None, expected: Expected) -> list[Any]:
-    """What is expected of one scorer: under its own key, else as the output; one text or a list of them."""
+    """What one scorer expects: under its own key, else as the output; one text or a list of them."""
     wanted = own if own is not None else expected_of(expected)
     return wanted if isinstance(wanted, list) else [wanted]
 
 
 def text_of(value: Any) -> str:
-    """Text as it is, anything else as JSON."""
+    """Text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 

@@ -1,9 +1,8 @@
-"""anti-hallucination: did anything change that was not asked for? (spec scorers.md, 5)
+"""anti-hallucination: did anything change that was not asked for? (contract evals.21 to evals.24)
 
-The operations are applied, and every block of the pages before is looked up in the pages after. What is allowed is what
-the golden case asks for, at the place where it asks for it, and with its content where that is given exactly. Where it
-is not, what is written there may state no fact that is neither in the pages, nor in the instruction, nor in the golden
-case itself.
+The operations are applied, and every block of the original pages is looked up in the resulting ones. Allowed are the
+changes that the golden case asks for, at the place where it asks for them, and with its content if that is exact. If it
+is not, the new text may state no fact that is neither in the pages, nor in the instruction, nor in the golden case.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +24,13 @@ from scalepan.score import Score
 NAME = "anti-hallucination"
 NOT_ASKED = object()
 MOST_FACTS = 100
-"""New facts that are shown; one is enough to fail."""
+"""How many new facts are shown; one is enough to fail."""
 ASKED_MS = 100.0
-"""How long a pattern is searched for to see what it asked for."""
+"""How long one pattern may search for what it asked for."""
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`literal`: the spec sample's own rule, any new block fails. None: as the policy says."""
+    """`literal`: any new block fails (contract evals.22). None: as the policy says."""
 
     literal: bool | None = None
 
@@ -46,7 +45,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_def
 
 
 class NewFact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A number, date, name, address, quotation or identifier that the input does not hold."""
+    """A number, date, name, address, quotation or identifier that the input does not have."""
 
     page_id: str
     block_id: str
@@ -106,7 +105,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
 
 
 def _unknown_deletions(expected: Expected, evidence: Evidence) -> Iterator[Change]:
-    """Deletions of a block that is not there: who believes in it has made it up."""
+    """Deletions of a block that does not exist: the agent made it up."""
     asked = {(group.page_id, *_named(one)) for group in expected.operations for one in group.operations}
     for page_id, operation, reason in evidence.applied.outcomes:
         if operation.type == "delete" and reason in (NOT_FOUND, UNKNOWN_PAGE, NO_TARGET):
@@ -120,7 +119,7 @@ def _named(operation: Operation) -> tuple[str | None, int | None]:
 
 
 def _new_facts(open_: Sequence[tuple[str, Block]], expected: Expected, context: Context) -> Iterator[NewFact]:
-    """Facts in what was written where the golden case gives no exact content, that nothing given holds."""
+    """Facts without a source, in text for which the golden case gives no exact content."""
     stated = [
         (page_id, one, fact)
         for page_id, block in open_
@@ -142,7 +141,7 @@ def _new_facts(open_: Sequence[tuple[str, Block]], expected: Expected, context: 
 
 
 def _sources(expected: Expected, evidence: Evidence) -> Iterator[str]:
-    """Everything that the agent was given, and what the golden case itself says."""
+    """Everything that the agent was given, and the golden case's own texts."""
     yield evidence.instruction
     for page in evidence.pages:
         yield page.title
@@ -164,9 +163,9 @@ class _Allowed:
         self.literal = literal
         self.deletes: set[Node] = set()
         self.replaces: dict[Node, str | None] = {}
-        """The exact text that is asked for, or None where any will do."""
+        """The exact text that is asked for, or None if any text will do."""
         self.open_blocks: list[Block] = []
-        """What was written where any text will do."""
+        """The text that was written where any text will do."""
         self._inserts: dict[tuple[Node, int], list[str | None]] = {}
         for operation in asked:
             if operation.type == "insert":
@@ -192,13 +191,13 @@ class _Allowed:
         return False
 
     def is_exactly(self, node: Node) -> bool:
-        """Whether a block was replaced by exactly what was asked for, so that nothing in it needs to be looked at."""
+        """Whether a block was replaced by exactly what was asked for, so that its content needs no check."""
         exact = self.replaces.get(node)
         return exact is not None and not self.literal and exact == _text(node.replacement or [])
 
 
 def _place(parent: Node, gap: int) -> tuple[Node, int]:
-    """Gaps with only deleted blocks between them are one place in the page afterwards."""
+    """Gaps with only deleted blocks between them are one place in the resulting page."""
     while gap and parent.children[gap - 1].deleted:
         gap -= 1
     return parent, gap
@@ -215,7 +214,7 @@ def _touched(notes: Notes) -> Iterator[Node]:
 
 
 def _new_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
-    """Inserted among the children without being asked for, or brought along by a replacement."""
+    """Inserted among the children without being asked for, or as children of a replacement."""
     for gap, groups in sorted(node.gaps.items()):
         for blocks in groups:
             if not allowed.takes_insert(node, gap, blocks):
@@ -237,7 +236,7 @@ def _lost_blocks(node: Node, allowed: _Allowed) -> Iterator[Block]:
 
 
 def _changed_blocks(node: Node, allowed: _Allowed) -> Iterator[tuple[Block, str]]:
-    """Replaced without being asked for, or by other content than was asked for exactly; and the text afterwards."""
+    """Replaced without being asked for, or with other content than the exact one asked for; and the new text."""
     if not node.replacement:
         return
     first = node.replacement[0]

@@ -12,7 +12,7 @@ Options = TextOptions
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """What was looked for and not found."""
+    """The texts that were not found."""
 
     found: int
     total: int
@@ -20,7 +20,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """The share that is there; `expected.contains`, else `expected.output`, is one text or a list of them."""
+    """The share of texts that are found; `expected.contains`, else `expected.output`, is one text or a list of them."""
     options = context.options or Options()
     parts = [text_of(part) for part in all_expected(expected.contains, expected)]
     text = alike(actual_text(actual), options)

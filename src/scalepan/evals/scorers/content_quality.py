@@ -1,4 +1,4 @@
-"""content-quality: does the generated content have what was asked for? (spec scorers.md, 3)"""
+"""content-quality: does the generated content have what was asked for? (contract evals.15 to evals.18)"""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -23,7 +23,7 @@ Scope = Literal["generated", "page"]
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """`ignoreCase`: upper and lower case are the same; None: as the policy says. `scope`: where patterns are searched.
 
-    `generated`: in what the output inserted or replaced on the page; `page`: in the whole page afterwards.
+    `generated`: in what the output inserted or replaced on the page; `page`: in the whole resulting page.
     """
 
     ignore_case: bool | None = None
@@ -40,7 +40,7 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them, and what was missed one by one."""
+    """See contract evals.15; and each pattern that was not found."""
 
     matched_patterns: int
     total_patterns: int
@@ -91,7 +91,7 @@ def searched(evidence: Evidence, scope: Scope) -> dict[str, str]:
 
 
 def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bool]]:
-    """Page, operation, pattern or text, and whether it is meant exactly; for every operation that expects content."""
+    """Page, operation, pattern or text, and whether the text is exact, for every operation that expects content."""
     for group in expected.operations:
         for operation in group.operations:
             for pattern in operation.expected_content_patterns or ():
@@ -101,12 +101,12 @@ def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bo
 
 
 def expects_exactly(operation: Operation) -> str | None:
-    """The exact text that a golden operation asks for, if it does."""
+    """The exact text that a golden operation asks for, if any."""
     return None if operation.content is None or operation.type == "delete" else content_text(operation)
 
 
 def is_found(wanted: str, exact: bool, text: str, limits: Patterns) -> bool:
-    """Whether a text has the pattern, or has the exact text as a block or as blocks in a row."""
+    """Whether a text matches the pattern, or has the exact text as one block or several in a row."""
     if exact:
         return f"\n{wanted}\n" in f"\n{text}\n"
     return found(wanted, text, limits)

@@ -20,7 +20,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """The cosine of the two texts' vectors, not below 0. Without an encoder it has failed."""
+    """The cosine of the two texts' vectors, at least 0. Without an encoder the scorer fails."""
     got, wanted = texts(actual, expected, context.options or Options())
     embedder = context.embedder()
     if embedder is None:

@@ -33,7 +33,7 @@ class Comparator(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """`fields`: comparators by path (`items[].price`); `extra`: whether fields that nobody expects cost."""
+    """`fields`: comparators by path (`items[].price`); `extra`: whether unexpected fields lower the score."""
 
     fields: dict[str, Comparator | str] = msgspec.field(default_factory=dict)
     extra: bool = True
@@ -49,7 +49,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A field that is not as expected; a side that is left out was absent."""
+    """A field that is not as expected; a missing side was absent."""
 
     path: str
     score: float
@@ -111,7 +111,7 @@ def _fields(got: Any, wanted: Any, options: Options, path: str) -> Iterator[tupl
 
 
 def _same(got: Any, wanted: Any, _: Comparator) -> float:
-    # True == 1 in Python, and not in JSON.
+    # True == 1 in Python, but not in JSON.
     return float(got == wanted and isinstance(got, bool) == isinstance(wanted, bool))
 
 

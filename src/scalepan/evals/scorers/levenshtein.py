@@ -10,7 +10,7 @@ from scalepan.score import Score
 
 NAME = "levenshtein"
 LONGEST = 100_000
-"""Characters of a text: the time grows with the product of both lengths, and this takes a few seconds."""
+"""The longest text, in characters: time grows with the product of both lengths, and this takes a few seconds."""
 Options = TextOptions
 
 
@@ -30,7 +30,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
 
 
 def distance(one: str, other: str) -> int:
-    """Insertions, deletions and changes that make one text the other.
+    """The number of insertions, deletions and changes that turn one text into the other.
 
     Myers' bit vectors: a column of the table is one long integer, so a character costs a few operations on it.
 

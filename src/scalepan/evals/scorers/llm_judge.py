@@ -1,4 +1,4 @@
-"""llm-judge: how well does the output meet a rubric, in the eyes of a language model?"""
+"""llm-judge: how well does the output meet a rubric, as judged by a language model?"""
 
 from functools import lru_cache
 from typing import Annotated
@@ -24,7 +24,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """Who judged by which prompt, what it said (redacted), and what it cost."""
+    """The model and prompt, its reply (redacted), and what it cost."""
 
     model: str
     prompt: str
@@ -35,7 +35,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """The judge's number. What is judged is the output, or the pages after it; the pages before are the sources."""
+    """The judge's number. It judges the output, or the resulting pages; the original pages are the sources."""
     options: Options = context.options
     judge = context.judge() if context.judge is not None else judge_in_force()
     prompt = judge.prompt(
@@ -64,7 +64,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
 
 
 def judge_in_force() -> Judge:
-    """The judge of the policy that applies here: file and environment. Kept for as long as that stays the same."""
+    """The judge of the policy in force (file and environment), cached until that changes."""
     return _judge(msgspec.json.encode(load_policy(), order="sorted"))
 
 

@@ -1,4 +1,4 @@
-"""numeric: is the output the expected number, nearly enough?"""
+"""numeric: is the output the expected number, within a tolerance?"""
 
 import re
 from typing import Annotated, Any
@@ -36,7 +36,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """1 if the two are within tolerance, else 0. An output that is no number is 0."""
+    """1 if the two are within tolerance, else 0. An output that is not a number scores 0."""
     options: Options = context.options or Options()
     wanted = number(expected_of(expected))
     if wanted is None:

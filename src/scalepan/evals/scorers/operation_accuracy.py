@@ -1,4 +1,4 @@
-"""operation-accuracy: which of the expected operations were done? (spec scorers.md, 1)"""
+"""operation-accuracy: which of the expected operations were done? (contract evals.9)"""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence
@@ -17,7 +17,7 @@ NAME = "operation-accuracy"
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """`strict`: operations that nobody asked for cost. None: as the policy says."""
+    """`strict`: operations that nobody asked for lower the score. None: as the policy says."""
 
     strict: bool | None = None
 
@@ -39,7 +39,7 @@ class Extra(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them, and what was done besides."""
+    """See contract evals.10; and the operations that were not expected."""
 
     matched_operations: int
     total_expected_operations: int
@@ -61,7 +61,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
 
 
 class _Seen(NamedTuple):
-    """An operation and what it is matched by."""
+    """An operation and the key it is matched by."""
 
     operation: Operation
     type: str
@@ -96,7 +96,7 @@ def match(actual: Output, expected: Expected, evidence: Evidence) -> Details:
 def pairs(
     actual: Output, expected: Expected, evidence: Evidence
 ) -> Iterator[tuple[str, Operation | None, Operation | None]]:
-    """Every expected operation with what was done for it or instead of it, then what was done besides."""
+    """Every expected operation with the one done for it or instead of it, then the extra ones."""
     wanted, done = _by_page(expected, evidence), _by_page(actual, evidence)
     for page_id in {**wanted, **done}:
         open_, left = _leftovers(wanted[page_id], done[page_id])
@@ -131,7 +131,7 @@ def _leftovers(wanted: Sequence[_Seen], done: Sequence[_Seen]) -> tuple[list[_Se
         else:
             open_.append(seen)
     left = []
-    # Of several equal operations the last ones are left over.
+    # Among equal operations, the last ones are left over.
     for seen in reversed(done):
         if available[seen[1:]] > 0:
             available[seen[1:]] -= 1
@@ -142,9 +142,9 @@ def _leftovers(wanted: Sequence[_Seen], done: Sequence[_Seen]) -> tuple[list[_Se
 def _explain(
     open_: Sequence[_Seen], left: Sequence[_Seen]
 ) -> tuple[list[tuple[_Seen, str, _Seen | None]], list[_Seen]]:
-    """For each open expectation the nearest leftover and the first thing that differs; then what is still left."""
+    """For each unmatched expectation the nearest leftover and the first difference; then what is still left."""
     nearest = _Nearest(left)
-    # Who shares more with a leftover chooses first, so that a wrong position does not become a wrong type.
+    # Pairs that share more come first, so that a wrong position does not become a wrong type.
     chosen: dict[int, _Seen | None] = {}
     for keys in (_Nearest.BOTH, _Nearest.TARGET, _Nearest.TYPE, _Nearest.ANY):
         for index, seen in enumerate(open_):
@@ -155,7 +155,7 @@ def _explain(
 
 
 class _Nearest:
-    """Leftovers by what they share, so that finding one costs no search."""
+    """Leftovers indexed by what they share, so that finding one needs no search."""
 
     BOTH, TARGET, TYPE, ANY = range(4)
 

@@ -1,4 +1,4 @@
-"""operation-result: could the operations be applied, and is what came of them good? (spec scorers.md, 4)"""
+"""operation-result: could the operations be applied, and is the result good? (contract evals.19, evals.20)"""
 
 import msgspec
 
@@ -39,7 +39,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:  # noqa: ARG001 - every scorer's signature
-    """0.6 of the share that applied and 0.4 of the content; without patterns, the share that applied alone."""
+    """0.6 × the share that applied + 0.4 × the content score; without patterns, the share alone."""
     outcomes = context.evidence.applied.outcomes
     applied = sum(outcome.applied for outcome in outcomes)
     if outcomes:
@@ -48,7 +48,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
         rate = 0.0 if any(group.operations for group in expected.operations) else 1.0
     options: Options = context.options or Options()
     try:
-        # The final page, as the spec says: what was there already counts as well.
+        # The final page (contract evals.19): what was there already counts as well.
         content = content_quality.match(expected, context, options.ignore_case, "page")
     except PatternTimeoutError as error:
         return failed(NAME, str(error))

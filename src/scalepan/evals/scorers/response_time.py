@@ -1,4 +1,4 @@
-"""response-time: was it fast enough? (spec scorers.md, "custom scorers")"""
+"""response-time: was it fast enough? (contract evals.25)"""
 
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them."""
+    """See contract evals.25."""
 
     response_time_ms: float
     max_acceptable_ms: float
@@ -29,7 +29,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 class ResponseTimeScorer:
-    """The spec's example of a scorer of one's own: a class with `score` and `get_details`.
+    """An example of a custom scorer: a class with `score` and `get_details`.
 
     >>> ResponseTimeScorer(1000).score(Output(duration_ms=1250), Expected())
     0.75
@@ -40,15 +40,15 @@ class ResponseTimeScorer:
             raise wrong("max_acceptable_ms", max_acceptable_ms, "a number of milliseconds, more than 0")
         self.max_acceptable_ms = max_acceptable_ms
 
-    def score(self, actual: Any, expected: Any) -> float:  # noqa: ARG002 - the spec's interface
+    def score(self, actual: Any, expected: Any) -> float:  # noqa: ARG002 - the interface of contract evals.27
         """1 within the limit, then less in proportion, down to 0."""
         if actual.duration_ms <= self.max_acceptable_ms:
             return 1.0
         late: float = (actual.duration_ms - self.max_acceptable_ms) / self.max_acceptable_ms
         return max(0.0, 1 - late)
 
-    def get_details(self, actual: Any, expected: Any) -> Details:  # noqa: ARG002 - the spec's interface
-        """The time, the limit, and whether it was kept."""
+    def get_details(self, actual: Any, expected: Any) -> Details:  # noqa: ARG002 - the interface of contract evals.27
+        """The time, the limit, and whether it was met."""
         return Details(
             response_time_ms=actual.duration_ms,
             max_acceptable_ms=self.max_acceptable_ms,

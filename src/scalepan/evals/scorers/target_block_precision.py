@@ -1,4 +1,4 @@
-"""target-block-precision: was the right block found, whatever was done to it? (spec scorers.md, 2)"""
+"""target-block-precision: was the right block edited, whatever was done to it? (contract evals.13)"""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Incorrect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
-    """As the spec lists them."""
+    """See contract evals.13."""
 
     correct_targets: int
     total_targets: int
@@ -45,7 +45,7 @@ class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
-    """Expected targets that an operation of the same page hits, each by its own."""
+    """Expected targets that are hit by an operation of the same page, one to one."""
     notes = context.evidence.applied.notes
     wanted, hit = _targets(expected), _targets(actual)
     correct = 0
@@ -78,12 +78,12 @@ def _target(operation: Operation) -> Target:
 
 
 def pair(wanted: Sequence[Target], hit: Sequence[Target], page: Notes | None = None) -> dict[int, int]:
-    """The most pairs by id or by index, one to one: from number in `wanted` to number in `hit`."""
+    """The largest one-to-one matching by id or index, from positions in `wanted` to positions in `hit`."""
     return _Pairing([_keys(target, page) for target in wanted], [_keys(target, page) for target in hit]).partner
 
 
 class _Pairing:
-    """Augmenting paths: who finds no free partner asks one that is taken, whose owner then looks for another."""
+    """Augmenting paths: without a free partner, try a taken one, whose owner then looks for another."""
 
     def __init__(self, wanted: Sequence[list[Hashable]], hit: Sequence[list[Hashable]]) -> None:
         self.wanted = wanted
@@ -99,7 +99,7 @@ class _Pairing:
 
     def search(self, start: int) -> None:
         path, asked = [start], list[int]()
-        # The taken ones of each key are asked once per search, whoever comes to them, by whichever key.
+        # The taken ones of each key are tried once per search.
         remaining: dict[Hashable, Iterator[int]] = {}
         seen: set[int] = set()
         while path:
@@ -119,7 +119,7 @@ class _Pairing:
                 seen.add(taken)
                 asked.append(taken)
                 path.append(self.owner[taken])
-        # No path led to a free one, and none ever will: the next search need not look there again.
+        # No path leads to a free one, now or later: the next search need not look here again.
         for key in remaining:
             self.by_key[key] = []
 
@@ -134,9 +134,9 @@ class _Pairing:
 
 
 def _keys(target: Target, page: Notes | None) -> list[Hashable]:
-    """What a target can be met by. An id and an index that name one block of the page before are one key.
+    """The keys that a target can be hit by. An id and an index of the same original block are one key.
 
-    Two absent values are no match, so they are no key.
+    Two absent values do not match, so they give no key.
     """
     keys: list[Hashable] = []
     if target.target_block_id is not None:

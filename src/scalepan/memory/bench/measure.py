@@ -176,7 +176,7 @@ def _fallback_rate(memory: Memory, trace: str, hybrid: Level) -> float | None:
 def _activations(
     memories: Mapping[str, Memory], asked: Sequence[Query], k: int, levels: Sequence[Level], tell: Tell | None
 ) -> dict[str, dict[str, float]]:
-    """How long an activation takes: as the policy has it, and at L2+L1, which the spec's line is about."""
+    """How long an activation takes: as the policy has it, and at L2+L1, which the pass line is about."""
     some = sample(asked, ACTIVATIONS)
     measured = {level.level for level in levels if level.recall is not None}
     ways: dict[str, Mapping[str, Memory]] = {AS_THE_POLICY_HAS_IT: memories}

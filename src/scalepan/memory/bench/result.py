@@ -23,7 +23,7 @@ class Level(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A pass line of the spec. `passed` is None where nothing was measured."""
+    """A pass line (contract memory.73). `passed` is None where nothing was measured."""
 
     name: str
     limit: str
@@ -80,7 +80,7 @@ def _gain(relevances: Sequence[float]) -> float:
 def pass_lines(
     k: int, levels: Sequence[Level], activate_ms: Mapping[str, Mapping[str, float]], fallback_rate: float | None
 ) -> list[Line]:
-    """The lines of the spec, measured or not. The hybrid stands last among the levels."""
+    """The pass lines (contract memory.73), measured or not. The hybrid stands last among the levels."""
     hybrid = levels[-1]
     lines = [
         _at_least(f"Recall@{k}, hybrid", hybrid.recall, LEAST_RECALL),

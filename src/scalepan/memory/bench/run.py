@@ -1,4 +1,4 @@
-"""How good is recall, and how fast? Levels L0 to L3 and the hybrid on queries with answers (memory.md, section 8)."""
+"""How good is recall, and how fast? Levels L0 to L3 and the hybrid on queries with answers (contract memory.72)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

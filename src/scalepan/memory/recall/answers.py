@@ -14,7 +14,7 @@ SHOWN = 3
 
 
 class Gain(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The parts of g, each from 0 to 1, as the spec's answer names them."""
+    """The parts of g, each from 0 to 1, as contract memory.51 names them."""
 
     util: float
     conf: float
@@ -68,7 +68,7 @@ class Recalled(msgspec.Struct, frozen=True):
         return sentence_html(f"{self.id}: {self.text}", self.score_final)
 
     def to_dict(self, *, features: bool = True) -> dict[str, Any]:
-        """As the spec spells it: score_final a number; features and reason unless they are not wanted."""
+        """As contract memory.50 spells it: score_final a number; features and reason unless they are not wanted."""
         claim = self.claim
         data: dict[str, Any] = {
             "id": claim.id,
@@ -160,7 +160,7 @@ class Recall(msgspec.Struct, frozen=True):
         return f"{count} claim{'' if count == 1 else 's'} of {self.candidates} found"
 
     def to_dict(self, *, features: bool = True) -> dict[str, Any]:
-        """Plain data with the spec's keys, ready for JSON."""
+        """Plain data with the contract's keys, ready for JSON."""
         data: dict[str, Any] = {
             name: getattr(self, name)
             for name in self.__struct_fields__

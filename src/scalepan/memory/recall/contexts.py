@@ -1,4 +1,4 @@
-"""Active contexts end (spec memory.md, section 0: short-lived, to be thrown away).
+"""Active contexts end (contract memory.60).
 
 One that has expired is gone for every reader from that moment on. Its rows are deleted in passing: when the next
 context is kept, or by the next recall.

@@ -1,4 +1,4 @@
-"""Which fitted curves are used, and why not? (spec memory.md, section 2, "Calibration"). They never stop a recall."""
+"""Which fitted curves are used, and why not? (contract memory.18). They never stop a recall."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 

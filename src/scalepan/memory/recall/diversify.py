@@ -1,4 +1,4 @@
-"""What keeps a recall from saying one thing twelve times: one claim a content, few an entity, and MMR (section 5.3)."""
+"""Keeps a recall from repeating itself: one claim per content, few per entity, MMR (contract memory.44)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

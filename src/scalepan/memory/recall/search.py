@@ -1,4 +1,4 @@
-"""The flow r(q): reach, candidates, scores, choice (spec memory.md, section 1). Runs in the owner of the store."""
+"""The flow r(q): reach, candidates, scores, choice (contract memory.1 to memory.6). Runs in the owner of the store."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

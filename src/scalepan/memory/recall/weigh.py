@@ -1,4 +1,4 @@
-"""Candidates of both sides become scored claims: join, normalize, fuse, rerank (spec memory.md, sections 1 to 4)."""
+"""Candidates of both sides become scored claims: join, normalize, fuse, rerank (contract memory.5 to memory.36)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple

@@ -1,8 +1,8 @@
 """Decay, told: time halves utility and quality without anybody writing; once a day an event says what it did.
 
-The spec has decay in `events(topic='critic')` (memory.md, section 4). Here the numbers are computed from time whenever
-they are read, so the event is a report: what they were worth on average when the last one was written, and now. A day
-on which nobody recalls anything has none; the next one covers it.
+The numbers are computed from time whenever they are read (contract memory.42), so the event is a report:
+what they were worth on average when the last one was written, and now. A day on which nobody
+recalls anything has none; the next one covers it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a claim has earned: what a vote makes of it, and what all its votes together do (spec memory.md, section 4)."""
+"""What a claim has earned: what a vote makes of it, and what all its votes together do (contract memory.38)."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The critic: what votes do to a claim, and how a vote is taken back (spec memory.md, section 4).
+"""The critic: what votes do to a claim, and how a vote is taken back (contract memory.38 to memory.43).
 
 Nothing fades by a nightly job: utility and quality are kept with the time they were set, and read as of now.
 """

@@ -1,4 +1,4 @@
-"""Where traces come from: one reader per format, each giving traces one by one, so that no file is too large."""
+"""Where traces come from: one reader per format, each yielding traces one by one, so that no file is too large."""
 
 from scalepan.trace.readers.jsonl import BadRow, Row, read_jsonl
 

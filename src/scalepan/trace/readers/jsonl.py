@@ -1,4 +1,4 @@
-"""Native traces from JSON lines: one a line, read line by line, bad lines reported and left out."""
+"""Native traces from JSON lines: one per line, read one by one, bad lines reported and skipped."""
 
 import os
 from collections.abc import Iterator
@@ -16,21 +16,21 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class Row(NamedTuple):
-    """A trace and the line it stands on."""
+    """A trace and its line number."""
 
     line: int
     trace: ReasoningTrace
 
 
 class BadRow(NamedTuple):
-    """A line that is no trace, and why."""
+    """A line that is not a trace, and why."""
 
     line: int
     error: InputError
 
 
 def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = None) -> Iterator[Row | BadRow]:
-    """Every line of a file as a trace or as the reason why it is none; blank lines are passed over.
+    """Every line of a file as a trace, or as the reason why it is not one; blank lines are skipped.
 
     `source` is a path, or a file that is open for reading bytes; `name` is what errors call it.
     """

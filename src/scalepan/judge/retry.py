@@ -1,4 +1,4 @@
-"""How long to wait before a call is made again: as the server says, else longer each time, and never in step."""
+"""How long to wait before a retry: as the server says, else longer each time, with jitter."""
 
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -9,7 +9,7 @@ from scalepan.policy.judge import Judge
 
 
 def pause(number: int, retry_after: str | None, server_date: str | None, policy: Judge) -> float:
-    """Seconds before the repeat with this number, from 0 on."""
+    """Seconds before retry `number`, counted from 0."""
     asked = asked_for(retry_after, server_date)
     if asked is not None:
         return min(asked, policy.wait_max_s)
@@ -18,12 +18,12 @@ def pause(number: int, retry_after: str | None, server_date: str | None, policy:
 
 
 def jitter() -> float:
-    """From 0 to 1, so that thirty callers that were refused together do not come back together."""
+    """From 0 to 1, so that thirty callers that were refused together do not retry together."""
     return random()  # noqa: S311 - no secret
 
 
 def asked_for(retry_after: str | None, server_date: str | None = None) -> float | None:
-    """What Retry-After asks for in seconds: a number, or a date by the server's own clock. None where it says neither.
+    """Retry-After in seconds: a number, or a date by the server's own clock. None if it is neither.
 
     >>> asked_for("2"), asked_for("soon"), asked_for("-5")
     (2.0, None, 0.0)

@@ -1,4 +1,4 @@
-"""Judgements in the cache: kept by what they depend on, without the key and without what was asked."""
+"""Judgements in the cache, keyed by a hash of all they depend on: neither the API key nor the question is stored."""
 
 import json
 
@@ -11,11 +11,11 @@ from scalepan.judge.prompt import Prompt
 from scalepan.policy.judge import Judge
 
 FORMAT = "judge 1"
-"""Goes up when prompts are put together or answers are read in another way."""
+"""Raised when prompts are built or replies are parsed differently."""
 
 
 class Kept(msgspec.Struct, frozen=True, gc=False):
-    """What of a judgement is kept. `raw` is redacted already."""
+    """What is cached of a judgement. `raw` is already redacted."""
 
     values: dict[str, float]
     raw: str
@@ -27,7 +27,7 @@ resolved(Kept)
 
 
 def key_for(prompt: Prompt, messages: list[dict[str, str]], policy: Judge) -> bytes:
-    """Where a judgement is kept: endpoint, model, prompt version, every word that is sent, and how it is read."""
+    """The cache key: endpoint, model, prompt version, every word that is sent, and how the reply is parsed."""
     return content_key(
         FORMAT,
         policy.base_url.rstrip("/"),
@@ -38,7 +38,7 @@ def key_for(prompt: Prompt, messages: list[dict[str, str]], policy: Judge) -> by
 
 
 def find(cache: Cache, key: bytes) -> Kept | None:
-    """What is kept; None where nothing is, or nothing that can be read."""
+    """The cached judgement; None if there is none, or it cannot be read."""
     data = cache.get([key]).get(key)
     try:
         return msgspec.json.decode(data, type=Kept) if data is not None else None
@@ -47,6 +47,6 @@ def find(cache: Cache, key: bytes) -> Kept | None:
 
 
 def keep(cache: Cache, key: bytes, judgement: Judgement) -> None:
-    """Keep a judgement that has a number. One that failed is asked for again."""
+    """Cache a judgement that has a number. A failed one is asked again."""
     kept = Kept(judgement.values, judgement.raw, judgement.notes, judgement.tokens)
     cache.put({key: msgspec.json.encode(kept)})
