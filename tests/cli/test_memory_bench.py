@@ -14,7 +14,7 @@ from tests.memory.test_bench import TINY, write
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoder and no extension."""
     monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
-    monkeypatch.setattr("scalepan.memory.recall.candidates.side.find_spec", lambda _: None)
+    monkeypatch.setattr("scalepan.store.duckdb.extensions.find_spec", lambda _: None)
 
 
 @pytest.fixture

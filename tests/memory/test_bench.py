@@ -51,7 +51,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """No encoder and no extension: the least that there can be, and the quickest."""
     monkeypatch.setattr(state, "find_encoder", lambda *_, **__: None)
-    monkeypatch.setattr("scalepan.memory.recall.candidates.side.find_spec", lambda _: None)
+    monkeypatch.setattr("scalepan.store.duckdb.extensions.find_spec", lambda _: None)
 
 
 def write(folder: Path, **files: list[dict[str, Any]]) -> Path:

@@ -89,6 +89,42 @@ def test_a_claim_that_is_shut_to_a_token_meanwhile_is_not_changed(memory: Memory
     assert memory.get(id_).text == "for insiders"
 
 
+def test_a_vote_meanwhile_is_kept_and_costs_no_second_vector(memory: Memory, encoder: Interrupted) -> None:
+    id_ = memory.add("the old text")
+    encoded: list[str] = []
+    encode = encoder.encode
+
+    def counted(texts: Sequence[str], kind: Kind = "passage") -> Any:
+        encoded.extend(texts)
+        return encode(texts, kind)
+
+    encoder.encode = counted  # type: ignore[method-assign]
+    encoder.meanwhile = lambda: memory.vote(id_, "helpful")
+    changed = memory.update(id_, text="the new text")
+    assert encoded == ["the new text"]
+    assert (changed.text, changed.utility > 0) == ("the new text", True)
+    assert sound(memory)
+
+
+def test_a_change_that_others_are_always_quicker_than_says_so_and_writes_nothing(
+    memory: Memory, encoder: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = memory.add("the old text", boundary_class="internal")
+    monkeypatch.setattr("scalepan.memory.ingest.change.MOST_TRIES", 3)
+
+    def quicker() -> None:
+        other = {"internal": "public", "public": "internal"}[memory.get(id_).boundary_class]
+        memory.update(id_, boundary_class=other)
+        encoder.meanwhile = quicker
+
+    encoder.meanwhile = quicker
+    with pytest.raises(ConflictError, match=f"claim '{id_}' was changed 3 times while this change was being made"):
+        memory.update(id_, text="the new text")
+    encoder.meanwhile = None
+    assert memory.get(id_).text == "the old text"
+    assert sound(memory)
+
+
 def test_a_link_to_what_was_forgotten_meanwhile(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = memory.add("one"), memory.add("other")
     redact = Redactor.redact
@@ -192,7 +228,8 @@ def test_a_vector_of_a_text_whose_class_changed_meanwhile_is_not_kept(
 
         @commits(Operation("test.shut_it", Backfill, Backfilled))
         def shut_it(here: Any, requests: Sequence[Any]) -> list[Any]:
-            here.connection.execute("UPDATE claims SET boundary_class = 'pii'")
+            for id_ in here.claims.indexable_ids():
+                here.claims.update(id_, boundary_class="pii")
             return [Backfilled(0, 0)] * len(requests)
 
         @changes(Operation("test.shut", Backfill, Backfilled))

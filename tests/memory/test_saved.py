@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from scalepan.errors import StoreError
 from scalepan.memory import Memory, state
 from scalepan.memory.recall import saved
 from scalepan.memory.recall.answers import Recall
-from scalepan.memory.requests import Agree
-from scalepan.store.duckdb.generation import Note
+from scalepan.memory.requests import Agree, Backfill
+from scalepan.store.duckdb.generation import Note, generation_path
+from scalepan.store.duckdb.recover import recover
 from tests.memory.conftest import StandIn
 
 QUERY = "where does the ship land"
@@ -160,7 +163,7 @@ def test_one_that_a_killed_process_left_half_written_goes_too(tmp_path: Path) ->
 
 
 def test_an_index_that_could_not_follow_a_write_is_not_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the fingerprints of the tables it would be taken for up to date, with an old text and class."""
+    """With the generation of the tables it would be taken for up to date, with an old text and class."""
     path = tmp_path / "notes.duckdb"
     ids = filled(path)
     with Memory(path) as memory:
@@ -170,10 +173,98 @@ def test_an_index_that_could_not_follow_a_write_is_not_saved(tmp_path: Path, mon
         def fails(*_: object) -> None:
             raise MemoryError
 
-        monkeypatch.setattr("scalepan.memory.ingest.change.refresh", fails)
+        monkeypatch.setattr("scalepan.memory.state.refresh", fails)
         memory.update(ids[0], text="The ship Aurora sank", boundary_class="pii")
         monkeypatch.undo()
         monkeypatch.setattr(saved, "WORTH_SAVING", 1)
     with Memory(path) as memory:
         assert "The ship Aurora lands at pier 0" not in [one.text for one in memory.search(QUERY)]
+        assert agrees(memory)
+
+
+MANY = TEXTS + [f"Nothing to do with it, number {number}" for number in range(20)]
+
+
+def test_claims_from_before_there_were_generations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path, MANY)
+    with duckdb.connect(str(path)) as connection:  # as the migration leaves them
+        connection.execute("UPDATE claims SET generation = 0")
+        connection.execute("DELETE FROM meta WHERE key = 'memory_index'")
+    with Memory(path) as memory:
+        memory.search(QUERY)
+        assert agrees(memory)
+    with Memory(path) as memory:
+        memory.update(ids[0], text="The ship Aurora lands at pier 70")
+    never_built(monkeypatch)
+    with Memory(path) as memory:
+        assert "The ship Aurora lands at pier 70" in [one.text for one in memory.search(QUERY)]
+        assert agrees(memory)
+
+
+def test_it_fits_the_file_that_was_written_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path, MANY)
+    before = path.stat().st_ino
+    with Memory(path) as memory:
+        memory.forget(ids[0])
+        memory.search(QUERY)
+    assert path.stat().st_ino != before
+    with Memory(path) as memory:
+        memory.vote(ids[1], "helpful")
+    never_built(monkeypatch)
+    with Memory(path) as memory:
+        memory.search(QUERY)
+        assert agrees(memory)
+
+
+@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("writes", [0, 30])
+def test_one_that_is_ahead_of_the_file_is_made_anew(tmp_path: Path, told: bool, writes: int) -> None:
+    """An older copy of the file was put back. Its commits may have the numbers of lost ones by the time that it is
+    searched.
+    """
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path, MANY)
+    older = path.read_bytes()
+    with Memory(path) as memory:
+        memory.add("The ship Eos was never there")
+        for id_ in ids:
+            memory.update(id_, confidence=0.9)
+        memory.search(QUERY)
+    path.write_bytes(older)
+    if told:
+        with pytest.raises(StoreError, match="lost writes"):
+            Memory(path).stats()
+        recover(path)
+    else:
+        generation_path(path).unlink()
+    with Memory(path) as memory:
+        for _ in range(writes):
+            memory.vote(ids[1], "helpful")
+        assert "The ship Eos was never there" not in [one.text for one in memory.search(QUERY)]
+        assert agrees(memory)
+
+
+def test_what_was_forgotten_does_not_come_back_with_it(tmp_path: Path) -> None:
+    """As if the file could not be deleted, or somebody put it back."""
+    path = tmp_path / "notes.duckdb"
+    ids = filled(path, MANY)
+    before = saved.index_path(path).read_bytes()
+    with Memory(path) as memory:
+        memory.forget(ids[0])
+    saved.index_path(path).write_bytes(before)
+    with Memory(path) as memory:
+        assert "Aurora" not in " ".join(one.text for one in memory.search(QUERY))
+        assert agrees(memory)
+
+
+def test_vectors_of_another_model_are_not_taken_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.duckdb"
+    filled(path, MANY)
+    monkeypatch.setattr(StandIn, "model_id", "stand-in@2")
+    with Memory(path) as memory:
+        memory.store.call("memory.backfill", Backfill(who=memory.who, overlay=memory.overlay, anew=True, limit=1))
+    with Memory(path) as memory:
+        memory.search(QUERY)
         assert agrees(memory)

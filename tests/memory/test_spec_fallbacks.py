@@ -9,7 +9,7 @@ import pytest
 
 from scalepan.errors import MissingExtraError, PolicyError, TookTooLongError
 from scalepan.memory import Memory
-from scalepan.memory.ingest.change import Done
+from scalepan.memory.ingest.rescan import Done
 from scalepan.store.duckdb.values import utc
 from scalepan.store.here import Here
 from scalepan.store.operation import Operation, commits
@@ -25,7 +25,7 @@ def no_extensions(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> None:
         raise MissingExtraError(f"DuckDB's {name} extension", "search")
 
-    monkeypatch.setattr("scalepan.memory.recall.candidates.side.extension_file", missing)
+    monkeypatch.setattr("scalepan.store.duckdb.extensions.extension_file", missing)
 
 
 def test_without_extensions_l2_and_l3_fall_back_and_say_so(open_memory: Open, no_extensions: None) -> None:

@@ -1,16 +1,19 @@
 """What memory is made of: claims, where they come from, and who asks for them."""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from math import exp, log
-from typing import Annotated, Literal, TypeVar
+from operator import attrgetter
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
 from scalepan.check import in_order, resolved
 from scalepan.errors import InputError, quoted
+from scalepan.memory.halflife import faded
 from scalepan.names import Id
 from scalepan.policy.boundary import BoundaryClass, Scope
-from scalepan.policy.retrieval import Kind
+from scalepan.policy.retrieval import Feedback, Kind
+from scalepan.store.rows import ClaimRow, EntityName
 
 Signal = Literal["helpful", "harmful", "outdated", "duplicate"]
 EntityType = Literal["Actor", "Artifact", "Event", "Concept"]
@@ -110,14 +113,41 @@ resolved(NewClaim, Provenance)
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
+_CONVERTED = {"utility", "quality", "created_at", "updated_at", "provenance"}
+_AS_STORED = tuple(
+    name for name in Claim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _CONVERTED
+)
+_stored = attrgetter(*_AS_STORED)
+_decode_provenance = msgspec.json.Decoder(Provenance).decode
 
-def faded(value: float, age_days: float, half_life_days: float) -> float:
-    """What time has left of a value: half of it after each half-life.
 
-    >>> faded(0.8, 60, half_life_days=30)
-    0.2
+class Fading(NamedTuple):
+    """As of when the numbers of a claim are wanted, and how fast they fade."""
+
+    now: float
+    policy: Feedback
+
+
+def claim_of(row: ClaimRow, entities: Iterable[EntityName] = (), fading: Fading | None = None) -> Claim:
+    """A stored claim as callers see it. Without `fading`, its numbers are as they were last set: for the index, which
+    fades those of all claims at once.
     """
-    return value * exp(-log(2) * max(age_days, 0.0) / half_life_days)
+    utility, quality = row.utility, row.quality
+    if fading is not None:
+        now, policy = fading
+        utility = faded(utility, (now - row.utility_at) / SECONDS_A_DAY, policy.utility_half_life_days)
+        if quality:
+            since = now if row.quality_at is None else row.quality_at
+            quality = faded(quality, (now - since) / SECONDS_A_DAY, policy.quality_half_life_days)
+    return Claim(
+        **dict(zip(_AS_STORED, _stored(row), strict=True)),
+        utility=utility,
+        quality=quality,
+        created_at=written(row.created_at),
+        updated_at=None if row.updated_at is None else written(row.updated_at),
+        provenance=_decode_provenance(row.provenance or "{}"),
+        entities=[Entity(entity.name, entity.type) for entity in entities],  # type: ignore[arg-type]
+    )
 
 
 def moment(text: str) -> float:

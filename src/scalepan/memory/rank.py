@@ -1,10 +1,11 @@
 """The formulas of recall: normalize, fuse, rerank (contract memory.14 to memory.36). Pure functions."""
 
 from collections.abc import Sequence
-from math import ceil, exp, log
+from math import ceil, exp
 from typing import NamedTuple
 
 from scalepan.errors import counted
+from scalepan.memory.halflife import recency as recency
 from scalepan.policy.retrieval import Normalize, Rerank, Retrieval
 from scalepan.text import has_fragment, word_count
 
@@ -74,16 +75,6 @@ def linear_utility(utility: float) -> float:
     (0.5, 0.0)
     """
     return min(max((utility + 1) / 2, 0.0), 1.0)
-
-
-def recency(age_days: float, half_life_days: float) -> float:
-    """1.0 for a new claim, 0.5 after one half-life.
-
-    >>> recency(30, half_life_days=30)
-    0.5
-    """
-    # A clock that went back must not make a claim newer than new.
-    return exp(-log(2) * max(age_days, 0.0) / half_life_days)
 
 
 def g(

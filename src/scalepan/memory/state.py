@@ -1,6 +1,7 @@
 """What the owner of a store holds for memory from call to call: index, encoder, policies as they apply."""
 
 import threading
+from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from scalepan.check import Problem
 from scalepan.embed import Embedder, find_encoder
 from scalepan.errors import ConflictError, InputError
 from scalepan.memory.recall.candidates.side import Sides
-from scalepan.memory.recall.index import Index, build
+from scalepan.memory.recall.index import Index, build, refresh
 from scalepan.memory.recall.saved import load, save
 from scalepan.policy import Policy, resolve
 from scalepan.policy.embed import Embed
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 KEPT_POLICIES = 256
-MODEL_KEY = "memory_model"
 remember_vectors: ContextVar[bool] = ContextVar("remember_vectors", default=False)
 """Whether an encoder that is found now keeps its vectors in the user's cache: only for a bench on files of theirs."""
 
@@ -86,7 +86,7 @@ class MemoryState:
         # One that could not follow a write was dropped with its state, and is not to be taken for the latest.
         index = self.built() if memory_state(here) is self else None
         if index is not None:
-            save(here.connection, here.path, index)
+            save(here, index)
 
     def built(self) -> Index | None:
         """The index, if there is one, for a write to keep in step.
@@ -95,6 +95,12 @@ class MemoryState:
         """
         with self.lock:
             return self._index
+
+    def follow(self, here: "Here", ids: Sequence[str]) -> None:
+        """After a commit: bring some claims in the index up to what the tables say."""
+        index = self.built()
+        if index is not None and ids:
+            refresh(here, index, ids)
 
     def encoder(self, here: "Here", policy: Policy) -> Embedder | None:
         """The encoder that the policy names; ConflictError if the store's vectors are by another."""
@@ -120,8 +126,7 @@ class MemoryState:
         # What was read before another model was named must not be kept after that.
         with self._model_lock:
             if self._model is None:
-                row = here.connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
-                self._model = row[0] if row else None
+                self._model = here.vectors.model()
             return self._model
 
     def forget_model(self) -> None:
@@ -146,12 +151,9 @@ def memory_state(here: "Here") -> MemoryState:
 def _made(here: "Here", policy: Policy) -> Index:
     """The index as it was saved, or made anew."""
     index = Index(policy.retrieval.morphology, Redactor(policy.redact), policy.version("redact"))
-    here.connection.execute("BEGIN TRANSACTION READ ONLY")
-    try:
-        if not load(here.connection, here.path, index):
-            build(here.connection, index)
-    finally:
-        here.connection.execute("ROLLBACK")
+    with here.snapshot():
+        if not load(here, index):
+            build(here, index)
     return index
 
 

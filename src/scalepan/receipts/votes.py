@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.memory.ingest.forget import FORGOTTEN
 from scalepan.memory.receipt import vote_again, vote_inputs
 from scalepan.memory.standing.standing import BASE, Cast, Standing, gaps, history, home, replay
 from scalepan.policy.retrieval import Feedback
 from scalepan.receipts.compare import DAMAGED, Difference, Number, attempt, differs, input_differences, status_of
 from scalepan.store.duckdb.values import utc
+from scalepan.store.ids import FORGOTTEN
 from scalepan.store.receipts import read_object
 
 if TYPE_CHECKING:

@@ -1,17 +1,28 @@
 """Where an operation runs: in the process that owns the file, with a connection, and with what it keeps there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
+from scalepan.store.duckdb.claims import Claims
+from scalepan.store.duckdb.entities import Entities
 from scalepan.store.duckdb.events import Events
+from scalepan.store.duckdb.figures import Figures
+from scalepan.store.duckdb.orphans import Orphans
+from scalepan.store.duckdb.relations import Relations
+from scalepan.store.duckdb.rewrite import ask_for_rewrite
+from scalepan.store.duckdb.search import Search
+from scalepan.store.duckdb.vectors import Vectors
 from scalepan.store.operation import Operation, Req, Resp
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+    from scalepan.policy.claim_rules import Tree
 
 
 class Host(Protocol):
@@ -45,9 +56,12 @@ class Here:
         host: Host,
         id_: str = "",
         *,
+        generation: int,
         repeated: bool = False,
     ) -> None:
         self.connection = connection
+        self.generation = generation
+        """Of the commit under way; where nothing is written, of the last one that was when the call came."""
         self.state = state
         """Shared by all calls of this owner: indexes, models. Made from the file, so it may be dropped at any time."""
         self.id = id_
@@ -71,6 +85,53 @@ class Here:
     def events(self) -> Events:
         """What happened."""
         return Events(self.connection)
+
+    @cached_property
+    def claims(self) -> Claims:
+        """What is remembered."""
+        return Claims(self.connection, self.generation)
+
+    @cached_property
+    def vectors(self) -> Vectors:
+        """What an encoder made of the claims."""
+        return Vectors(self.connection, self.claims)
+
+    @cached_property
+    def entities(self) -> Entities:
+        """What the claims are about."""
+        return Entities(self.connection, self.claims)
+
+    @cached_property
+    def relations(self) -> Relations:
+        """Links between claims."""
+        return Relations(self.connection)
+
+    @cached_property
+    def orphans(self) -> Orphans:
+        """What is left of claims that are gone."""
+        return Orphans(self.connection)
+
+    @cached_property
+    def search(self) -> Search:
+        """What the tables find by themselves."""
+        return Search(self.connection)
+
+    def figures(self, tenant: str, project: str | None, rules: Sequence["Tree"], moment: float) -> Figures:
+        """Counts over one project, of the claims that the rules are true of."""
+        return Figures(self.connection, tenant, project, rules, moment)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that see one state of the store."""
+        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            self.connection.execute("ROLLBACK")
+
+    def rewrite_at_close(self) -> None:
+        """In a write: what was overwritten must leave the file too, when its owner closes it."""
+        ask_for_rewrite(self.connection)
 
     def commit(self, operation: Operation[Req, Resp], request: Req) -> Resp:
         """Have the writer do an operation; its response comes when it is durable."""

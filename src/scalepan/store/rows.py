@@ -3,7 +3,7 @@
 A new column is a field here and a migration in `duckdb/schema.py`; a test compares the two.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalepan.store.table import Generation, Json, Row, Table, Time, Vector
 
@@ -124,6 +124,21 @@ class ClaimRow(Row, frozen=True, gc=False):
     """The commit that last changed this claim, its vector or its entities."""
 
 
+class Content(NamedTuple):
+    """What is unique of a claim: its text, by its hash, within these. A secret's hash is that of its id."""
+
+    tenant: str
+    project: str | None
+    scope: str
+    session: str | None
+    content_hash: str
+
+    @classmethod
+    def of(cls, row: ClaimRow) -> "Content":
+        """A claim's."""
+        return cls(row.tenant, row.project, row.scope, row.session, row.content_hash)
+
+
 class VectorRow(Row, frozen=True, gc=False):
     """What an encoder made of a claim's searchable text."""
 
@@ -180,6 +195,19 @@ class EntityRow(Row, frozen=True, gc=False):
     tenant: str
     type: str
     name: str
+
+
+class EntityName(NamedTuple):
+    """What is unique of an entity."""
+
+    tenant: str
+    type: str
+    name: str
+
+    @classmethod
+    def of(cls, row: EntityRow) -> "EntityName":
+        """An entity's."""
+        return cls(row.tenant, row.type, row.name)
 
 
 class ClaimEntityRow(Row, frozen=True, gc=False):

@@ -1,7 +1,6 @@
 """Claims on their way in: redacted, hashed, embedded, then kept once for each content. Redaction comes first."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,42 +9,47 @@ import numpy as np
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
 from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, moment, written, zoned
-from scalepan.memory.claims import CLAIM_COLUMNS, SECRET_TEXT, indexed_text
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
-from scalepan.memory.recall.index import refresh
+from scalepan.memory.recall.index import indexed_text, refresh
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
-from scalepan.memory.standing.standing import home
-from scalepan.memory.state import MODEL_KEY, Rules, check_no_secret, memory_state
+from scalepan.memory.state import Rules, check_no_secret, memory_state
 from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
 from scalepan.redact import Redactor
-from scalepan.store.duckdb.arrow import vector_table
-from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
-from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
 from scalepan.store.request import Who
+from scalepan.store.rows import ClaimRow, Content, EntityName
 from scalepan.text import Morphology, content_hash, has_visible, normal_form, terms
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
     from scalepan.store import Here
+
+SECRET_TEXT = "[secret:claim]"  # noqa: S105 - a placeholder, not a secret
+"""What is kept of a claim of class secret."""
+_PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance"}
+_AS_GIVEN = tuple(
+    name for name in NewClaim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _PREPARED
+)
+"""Fields of a new claim that are columns as they are."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """A claim as it is going to be kept. Nothing in it needs to be cut any more."""
 
-    row: dict[str, Any]
+    row: ClaimRow
     entities: list[Entity]
     terms: list[str]
     morphology: Morphology
     """How the terms were made: an index that was made otherwise makes them again."""
     searched: str
     redacted: dict[str, int]
+    has_own_id: bool
+    """Whether its id came with it, from another store."""
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -70,7 +74,7 @@ def add(here: "Here", request: Add) -> AllAdded:
         check_class(request.who, claim.boundary_class)
         if claim.id is not None:
             _check_id(claim.id, request.who, rules)
-    now = clock.time()
+    now = round(clock.time(), 6)  # to the microsecond, as it is stored
     prepared = [prepare(claim, request.who, rules, now) for claim in request.claims]
     if rules.policy.boundary.invariants:
         for one in prepared:
@@ -83,9 +87,9 @@ def add(here: "Here", request: Add) -> AllAdded:
 
 
 def _check_invariants(claim: "Prepared", who: Who, rules: Rules, now: float) -> None:
-    age_days = (now - _seconds(claim.row["updated_at"] or claim.row["created_at"])) / SECONDS_A_DAY
+    changed = claim.row.created_at if claim.row.updated_at is None else claim.row.updated_at
     names = [entity.name for entity in claim.entities]
-    check_new_claim(who, "add", rules.policy.boundary, claim.row, names, age_days)
+    check_new_claim(who, "add", rules.policy.boundary, claim.row, names, (now - changed) / SECONDS_A_DAY)
 
 
 def _check_id(id_: str, who: Who, rules: Rules) -> None:
@@ -114,30 +118,26 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     created = _moment(claim.created_at, "created_at") if claim.created_at else now
     updated = _moment(claim.updated_at, "updated_at") if claim.updated_at else None
     searched = indexed_text(text, boundary_class, rules.redactor)
-    row = {
-        "id": id_,
-        "tenant": who.tenant,
-        "project": who.project,
-        "session": who.session if claim.scope == "session" else None,
-        "text": text,
-        "normalized_text": normal_form(searched),
-        "kind": claim.kind,
-        "scope": claim.scope,
-        "boundary_class": boundary_class,
+    row = ClaimRow(
+        **{name: getattr(claim, name) for name in _AS_GIVEN},
+        id=id_,
+        tenant=who.tenant,
+        project=who.project,
+        session=who.session if claim.scope == "session" else None,
+        text=text,
+        normalized_text=normal_form(searched),
+        boundary_class=boundary_class,
         # Of a secret nothing is kept that could be guessed from, not even a hash.
-        "content_hash": content_hash(id_ if boundary_class == "secret" else text),
-        "utility": claim.utility,
-        "utility_at": utc(now),
-        "confidence": claim.confidence,
-        "quality": claim.quality,
-        "quality_at": utc(now) if claim.quality is not None else None,
-        "created_at": utc(created),
-        "updated_at": utc(updated) if updated is not None else None,
-        "provenance": msgspec.json.encode(_provenance(claim.provenance, who, rules, now)).decode(),
-    }
+        content_hash=content_hash(id_ if boundary_class == "secret" else text),
+        utility_at=now,
+        quality_at=now if claim.quality is not None else None,
+        created_at=created,
+        updated_at=updated,
+        provenance=msgspec.json.encode(_provenance(claim.provenance, who, rules, now)).decode(),
+    )
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
     morphology = rules.policy.retrieval.morphology
-    return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted)
+    return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted, claim.id is not None)
 
 
 def clean(said: str, boundary_class: str, rules: Rules) -> tuple[str, str, dict[str, int]]:
@@ -205,7 +205,9 @@ def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
 
 def _moment(text: str, path: str) -> float:
     try:
-        return moment(text)
+        seconds = moment(text)
+        written(seconds)  # in UTC it may be before the year 1, or after 9999
+        return seconds
     except (ValueError, OverflowError):
         raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
@@ -216,9 +218,7 @@ KEEP = Operation("memory.keep", Keep, AllAdded, internal=True)
 @commits(KEEP)
 def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     """Write prepared claims; one whose content is there already is not written again."""
-    connection = here.connection
-    every = [claim for request in requests for claim in request.prepared]
-    known = _known(connection, every)
+    known = _known(here, [claim for request in requests for claim in request.prepared])
     kept_as: list[tuple[str, Prepared]] = []
     answers: list[AllAdded] = []
     fresh: list[Prepared] = []
@@ -228,14 +228,14 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     for request in requests:
         added = []
         for place, claim in enumerate(request.prepared):
-            same = known.setdefault(_identity(claim.row), {})
-            there = _same_for(request.who, same, claim.row["boundary_class"])
-            id_, boundary_class = there or claim.row["id"], claim.row["boundary_class"]
+            same = known.setdefault(Content.of(claim.row), {})
+            there = _same_for(request.who, same, claim.row.boundary_class)
+            id_, boundary_class = there or claim.row.id, claim.row.boundary_class
             if there is None:
                 fresh.append(claim)
                 if request.vectors is not None:
-                    vectors[claim.row["id"]] = request.vectors[place]
-                    models.setdefault(request.model or "", []).append(claim.row["id"])
+                    vectors[claim.row.id] = request.vectors[place]
+                    models.setdefault(request.model or "", []).append(claim.row.id)
             else:
                 boundary_class = _stricter(same[there], boundary_class)
                 if boundary_class != same[there]:
@@ -245,22 +245,23 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
             kept_as.append((id_, claim))
             added.append(Added(id_, there is None, boundary_class, claim.redacted))
         answers.append(AllAdded(added))
-    _check_ids(connection, fresh)
-    if fresh:
-        insert_rows(connection, "claims", CLAIM_COLUMNS, [claim.row for claim in fresh])
+    _check_ids(here, [claim.row for claim in fresh if claim.has_own_id])
+    here.claims.add([claim.row for claim in fresh])
     for id_, boundary_class in raised.items():
-        connection.execute("UPDATE claims SET boundary_class = ? WHERE id = ?", [boundary_class, id_])
-    linked = link_entities(connection, kept_as)
+        here.claims.update(id_, boundary_class=boundary_class)
+    linked = here.entities.link(
+        [(id_, named) for id_, claim in kept_as for named in entity_names(claim.row, claim.entities)]
+    )
     for model, ids in models.items():
-        write_vectors(here, ids, np.stack([vectors[id_] for id_ in ids]), model)
+        here.vectors.put(ids, np.stack([vectors[id_] for id_ in ids]), model)
     here.events.add([_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
     here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked}))
     return answers
 
 
-def _identity(row: dict[str, Any]) -> tuple[Any, ...]:
-    """What makes two claims the same; a secret is the same as nothing."""
-    return row["tenant"], row["project"], row["scope"], row["session"], row["content_hash"]
+def entity_names(row: ClaimRow, entities: Sequence[Entity]) -> list[EntityName]:
+    """What a claim is about, as the store tells entities apart."""
+    return [EntityName(row.tenant, entity.type, entity.name) for entity in entities]
 
 
 def _same_for(who: Who, same: dict[str, str], wanted: str) -> str | None:
@@ -273,113 +274,30 @@ def _same_for(who: Who, same: dict[str, str], wanted: str) -> str | None:
     return max(open_, key=lambda id_: (same[id_] == wanted, CLASSES.index(same[id_])), default=None)
 
 
-def _known(connection: "DuckDBPyConnection", claims: Sequence[Prepared]) -> dict[tuple[Any, ...], dict[str, str]]:
+def _known(here: "Here", claims: Sequence[Prepared]) -> dict[Content, dict[str, str]]:
     """By content, the claims that have it, each with its class. A text that was merged has its representative."""
-    hashes = as_json(list({claim.row["content_hash"] for claim in claims}))
-    rows = connection.execute(
-        "SELECT tenant, project, scope, session, content_hash, id, boundary_class, merged_into FROM claims "
-        f"WHERE {among('content_hash')} ORDER BY merged_into IS NULL",
-        [hashes],
-    ).fetchall()
-    known: dict[tuple[Any, ...], dict[str, str]] = {}
-    for *identity, id_, boundary_class, merged_into in rows:
-        if merged_into is not None:
-            id_, boundary_class = _representative(connection, id_)
-        known.setdefault(tuple(identity), {})[id_] = boundary_class
+    known: dict[Content, dict[str, str]] = {}
+    for content, rows in here.claims.same_content({Content.of(claim.row) for claim in claims}).items():
+        for row in rows:
+            found = row if row.merged_into is None else here.claims.representative(row.id)
+            if found is None:
+                raise NotFoundError(f"no claim '{row.id}' here")
+            known.setdefault(content, {})[found.id] = found.boundary_class
     return known
 
 
-def _representative(connection: "DuckDBPyConnection", merged: str) -> tuple[str, str]:
-    row = connection.execute(
-        "SELECT id, boundary_class FROM claims WHERE id = ?", [home(connection, merged) or merged]
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no claim '{merged}' here")
-    return row[0], row[1]
-
-
-def _check_ids(connection: "DuckDBPyConnection", fresh: Sequence[Prepared]) -> None:
+def _check_ids(here: "Here", rows: Sequence[ClaimRow]) -> None:
     """Ids that came from another store may be taken here."""
-    ids = as_json([claim.row["id"] for claim in fresh])
-    taken = connection.execute(f"SELECT id, tenant FROM claims WHERE {among('id')}", [ids]).fetchone()
-    if taken is None:
-        return
-    # Whether another tenant has it is not this one's business; that it cannot be used cannot be helped.
-    mine = taken[1] in {claim.row["tenant"] for claim in fresh if claim.row["id"] == taken[0]}
-    raise ConflictError(
-        f"claim '{taken[0]}' is there already, with another text"
-        if mine
-        else f"id '{taken[0]}' cannot be used here: leave it out, and one is made"
-    )
-
-
-def link_entities(connection: "DuckDBPyConnection", claims: Sequence[tuple[str, Prepared]]) -> set[str]:
-    """Say what claims are about; those of which something new was said. Entities are a tenant's, by name and type."""
-    wanted = [(id_, claim.row["tenant"], entity) for id_, claim in claims for entity in claim.entities]
-    if not wanted:
-        return set()
-    entities = _entity_ids(connection, {(tenant, entity.type, entity.name) for _, tenant, entity in wanted})
-    rows = [
-        {"claim_id": id_, "entity_id": entities[(tenant, entity.type, entity.name)]} for id_, tenant, entity in wanted
-    ]
-    ids = as_json([id_ for id_, _, _ in wanted])
-    there = set(
-        connection.execute(
-            f"SELECT claim_id, entity_id FROM claim_entities WHERE {among('claim_id')}", [ids]
-        ).fetchall()
-    )
-    new = {(row["claim_id"], row["entity_id"]) for row in rows} - there
-    if new:
-        columns = {"claim_id": "VARCHAR", "entity_id": "VARCHAR"}
-        insert_rows(
-            connection, "claim_entities", columns, [dict(zip(columns, pair, strict=True)) for pair in sorted(new)]
-        )
-    return {claim_id for claim_id, _ in new}
-
-
-def replace_entities(connection: "DuckDBPyConnection", claim: str, tenant: str, entities: Sequence[Entity]) -> None:
-    """Say anew what one claim is about."""
-    connection.execute("DELETE FROM claim_entities WHERE claim_id = ?", [claim])
-    ids = _entity_ids(connection, {(tenant, entity.type, entity.name) for entity in entities}) if entities else {}
-    for id_ in sorted(set(ids.values())):
-        connection.execute("INSERT INTO claim_entities VALUES (?, ?)", [claim, id_])
-
-
-def _entity_ids(connection: "DuckDBPyConnection", wanted: set[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    names = as_json(sorted({name for _, _, name in wanted}))
-    rows = connection.execute(
-        f"SELECT tenant, type, name, id FROM entities WHERE {among('name')}",
-        [names],
-    ).fetchall()
-    found = {key: row[3] for row in rows if (key := (row[0], row[1], row[2])) in wanted}
-    missing = sorted(wanted - set(found))
-    if missing:
-        new = [{"id": new_id("ent"), "tenant": t, "type": type_, "name": name} for t, type_, name in missing]
-        columns = dict.fromkeys(("id", "tenant", "type", "name"), "VARCHAR")
-        insert_rows(connection, "entities", columns, new)
-        found |= {key: row["id"] for key, row in zip(missing, new, strict=True)}
-    return found
-
-
-def write_vectors(here: "Here", ids: Sequence[str], vectors: "NDArray[np.float32]", model: str) -> None:
-    """Keep vectors. The first ones say which model the store has, and how wide its vectors are."""
-    connection = here.connection
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
-    if row is None:
-        connection.execute(f"CREATE OR REPLACE TABLE claim_vectors {vector_columns(vectors.shape[1])}")
-        connection.execute("INSERT INTO meta VALUES (?, ?)", [MODEL_KEY, model])
-    elif row[0] != model:
-        raise ConflictError(f"the store's vectors are by {row[0]}, not by {model}")
-    connection.register("incoming_vectors", vector_table(ids, vectors))
-    try:
-        connection.execute("INSERT INTO claim_vectors SELECT id, vector, ? FROM incoming_vectors", [model])
-    finally:
-        connection.unregister("incoming_vectors")
-
-
-def vector_columns(width: int) -> str:
-    """The columns of claim_vectors; their width follows the model."""
-    return f"(claim_id TEXT, embedding FLOAT[{width:d}], model TEXT)"
+    there = here.claims.by_ids(row.id for row in rows) if rows else {}
+    for row in rows:
+        taken = there.get(row.id)
+        # Whether another tenant has it is not this one's business; that it cannot be used cannot be helped.
+        if taken is not None:
+            raise ConflictError(
+                f"claim '{row.id}' is there already, with another text"
+                if taken.tenant == row.tenant
+                else f"id '{row.id}' cannot be used here: leave it out, and one is made"
+            )
 
 
 def _ingested(request: Keep, answer: AllAdded) -> AddEvent:
@@ -409,27 +327,12 @@ def _into_index(
         index.add([_entry_of(claim) for claim in fresh], found)
     if vectors:
         index.put_vectors(list(vectors), np.stack(list(vectors.values())))
-    older = touched - {claim.row["id"] for claim in fresh}
+    older = touched - {claim.row.id for claim in fresh}
     if older:
-        refresh(here.connection, index, sorted(older))
+        refresh(here, index, sorted(older))
 
 
 def _entry_of(prepared: Prepared) -> Entry:
-    """What was just written, as the shelf takes it."""
-    row = prepared.row
-    created = _seconds(row["created_at"])
-    updated = None if row["updated_at"] is None else _seconds(row["updated_at"])
-    quality_at = None if row["quality_at"] is None else _seconds(row["quality_at"])
-    claim = Claim(
-        **{name: row[name] for name in Claim.__struct_fields__[:12]},
-        created_at=written(created),
-        updated_at=None if updated is None else written(updated),
-        merged_into=None,
-        provenance=msgspec.json.decode(row["provenance"], type=Provenance),
-        entities=sorted(set(prepared.entities), key=lambda entity: (entity.name, entity.type)),
-    )
-    return Entry(claim, _seconds(row["utility_at"]), quality_at, created if updated is None else updated)
-
-
-def _seconds(at: datetime) -> float:
-    return at.replace(tzinfo=UTC).timestamp()
+    """What was just written, as the index takes it."""
+    names = set(entity_names(prepared.row, prepared.entities))
+    return Entry.of(prepared.row, sorted(names, key=lambda named: (named.name, named.type)))

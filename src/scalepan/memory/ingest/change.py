@@ -1,40 +1,34 @@
 """Changing a claim: another text gives it another hash, other terms, another vector and a new time."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from scalepan import clock
-from scalepan.errors import BoundaryError, ConflictError, NotFoundError
-from scalepan.memory.claim import Entity
-from scalepan.memory.claims import claim_at, indexed_text
-from scalepan.memory.ingest.add import (
-    clean,
-    redacted_claim,
-    redacted_entity,
-    redacted_provenance,
-    replace_entities,
-    write_vectors,
-)
+from scalepan.errors import BoundaryError, ConflictError
+from scalepan.memory.claim import Entity, Fading
+from scalepan.memory.ingest.add import clean, entity_names, redacted_claim, redacted_entity, redacted_provenance
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
-from scalepan.memory.recall.index import refresh
+from scalepan.memory.recall.index import indexed_text
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, memory_state
-from scalepan.store.duckdb.reach import reach_sql
-from scalepan.store.duckdb.values import utc
+from scalepan.memory.stored import claim_within, reachable
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
 from scalepan.store.reach import Reach
 from scalepan.store.request import Who
+from scalepan.store.rows import ClaimRow, Content
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from scalepan.embed import Embedder
     from scalepan.store import Here
+
+MOST_TRIES = 50
+"""How often a change is made again because others were quicker. Only another text or class costs more than a read."""
 
 
 class _Rewording(NamedTuple):
@@ -46,70 +40,76 @@ class _Rewording(NamedTuple):
 
 
 class _Changes(msgspec.Struct, frozen=True):
-    """Checked changes for the writer. It stays in the owner, so what is to be called goes along."""
+    """Checked changes for the writer; it stays in the owner, so a vector goes along as it is."""
 
     claim: str
     within: Reach
     columns: dict[str, Any]
     entities: list[Entity] | None
-    text: str | None
-    """A new text."""
-    boundary_class: str | None
-    """A new class."""
-    read: tuple[str, str] | None
-    """Text and class that `reworded` was made from; None if neither changes."""
     reworded: Any
-    reword: Any
-    """Makes a _Rewording of text and class: the writer's way out if they are not what was read."""
+    """A _Rewording, or None if neither text nor class changes."""
+    generation: int | None
+    """That of the claim these changes were made from; None if they do not depend on what it is."""
     who: Who
     request_id: str
 
 
+class Changed(msgspec.Struct, frozen=True):
+    """Whether the changes were written. Not if the claim is not what they were made from any more."""
+
+    written: bool
+
+
 @changes(UPDATE)
 def update(here: "Here", request: Update) -> Updated:
-    """Change a claim. What follows from its text is made beside the writer, and again in it if that text is gone."""
-    keep = memory_state(here)
-    rules = keep.rules(here, request)
-    feedback = rules.policy.retrieval.feedback
+    """Change a claim. What follows from its text is made beside the writer, and again if somebody else was quicker."""
+    state = memory_state(here)
+    rules = state.rules(here, request)
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
     within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = clock.time()
-    old = claim_at(here.connection, request.claim, within, now, feedback)
-    check_class(request.who, request.boundary_class or old.boundary_class)
+    columns, entities = _as_given(request, rules, now)
+    rewords = request.text is not None or request.boundary_class is not None
+    encoder = state.encoder(here, rules.policy) if rewords else None
+
+    @lru_cache(maxsize=1)
+    def reworded(text: str, boundary_class: str) -> _Rewording:
+        return _reworded(request.claim, text, boundary_class, rules, encoder)
+
+    for _ in range(MOST_TRIES):
+        old = reachable(here, request.claim, within)
+        boundary_class = request.boundary_class or old.boundary_class
+        check_class(request.who, boundary_class)
+        rewording = None
+        if request.text is not None or boundary_class != old.boundary_class:
+            rewording = reworded(request.text or old.text, boundary_class)
+        all_columns = {**columns, **(rewording.columns if rewording is not None else {})}
+        if all_columns.get("text", old.text) != old.text:
+            all_columns["updated_at"] = clock.time()
+        generation = old.generation if rewords else None
+        done = here.commit(
+            CHANGE,
+            _Changes(request.claim, within, all_columns, entities, rewording, generation, request.who, here.id),
+        )
+        if done.written:
+            changed = claim_within(here, request.claim, within, Fading(now, rules.policy.retrieval.feedback))
+            return Updated(redacted_claim(changed, rules.redactor))
+    raise ConflictError(
+        f"claim '{request.claim}' was changed {MOST_TRIES} times while this change was being made; try again"
+    )
+
+
+def _as_given(request: Update, rules: Rules, now: float) -> tuple[dict[str, Any], list[Entity] | None]:
+    """Columns and entities that do not depend on what the claim is now."""
     columns = {name: value for name in ("kind", "confidence") if (value := getattr(request, name)) is not None}
     if request.quality is not None:
-        columns |= {"quality": request.quality, "quality_at": utc(now)}
+        columns |= {"quality": request.quality, "quality_at": now}
     if request.provenance is not None:
         provenance = redacted_provenance(request.provenance.checked(), rules.redactor)
         columns["provenance"] = msgspec.json.encode(provenance).decode()
-    entities = request.entities
-    if entities is not None:
-        entities = [redacted_entity(entity, rules.redactor) for entity in entities]
-
-    rewords = request.text is not None or request.boundary_class is not None
-    encoder = keep.encoder(here, rules.policy) if rewords else None
-
-    def reword(text: str, boundary_class: str) -> _Rewording:
-        return _reworded(request.claim, text, boundary_class, rules, encoder)
-
-    changes_text = request.text is not None or (request.boundary_class or old.boundary_class) != old.boundary_class
-    wanted = (request.text or old.text, request.boundary_class or old.boundary_class)
-    changes = _Changes(
-        request.claim,
-        within,
-        columns,
-        entities,
-        request.text,
-        request.boundary_class,
-        wanted if changes_text else None,
-        reword(*wanted) if changes_text else None,
-        reword,
-        request.who,
-        here.id,
-    )
-    here.commit(CHANGE, changes)
-    changed = claim_at(here.connection, request.claim, within, now, feedback)
-    return Updated(redacted_claim(changed, rules.redactor))
+    if request.entities is None:
+        return columns, None
+    return columns, [redacted_entity(entity, rules.redactor) for entity in request.entities]
 
 
 def _reworded(id_: str, said: str, boundary_class: str, rules: Rules, encoder: "Embedder | None") -> _Rewording:
@@ -126,90 +126,48 @@ def _reworded(id_: str, said: str, boundary_class: str, rules: Rules, encoder: "
     return _Rewording(columns, encoder.encode([searched]), encoder.model_id)
 
 
-class Done(msgspec.Struct, frozen=True):
-    """It is done."""
-
-
-CHANGE = Operation("memory.change", _Changes, Done, internal=True)
+CHANGE = Operation("memory.change", _Changes, Changed, internal=True)
 
 
 @commits(CHANGE)
-def change(here: "Here", requests: Sequence[_Changes]) -> list[Done]:
-    """Write changes, one claim after the other, each on what the claim is by then."""
-    for request in requests:
-        _change(here, request)
-    ids = [request.claim for request in requests]
-
-    def into_index() -> None:
-        index = memory_state(here).built()
-        if index is not None:
-            refresh(here.connection, index, ids)
-
-    here.after_commit(into_index)
-    return [Done()] * len(requests)
+def change(here: "Here", requests: Sequence[_Changes]) -> list[Changed]:
+    """Write changes, one claim after the other, each only to the claim that it was made from."""
+    done = [Changed(_change(here, request)) for request in requests]
+    ids = [request.claim for request, one in zip(requests, done, strict=True) if one.written]
+    here.after_commit(lambda: memory_state(here).follow(here, ids))
+    return done
 
 
-def _change(here: "Here", request: _Changes) -> None:
-    connection, tenant = here.connection, request.who.tenant
-    old_text, old_class = _now(connection, request)
-    wanted = (request.text or old_text, request.boundary_class or old_class)
-    check_class(request.who, wanted[1])
-    reworded = None
-    if request.text is not None or wanted[1] != old_class:
-        reworded = request.reworded if request.read == wanted else request.reword(*wanted)
-    columns = {**request.columns, **(reworded.columns if reworded is not None else {})}
+def _change(here: "Here", request: _Changes) -> bool:
+    old = reachable(here, request.claim, request.within)
+    if request.generation is not None and request.generation != old.generation:
+        return False
+    reworded: _Rewording | None = request.reworded
     if reworded is not None:
-        _check_unique(here, request, reworded.columns["content_hash"])
-        if reworded.columns["text"] != old_text:
-            columns["updated_at"] = utc(clock.time())
-    if "confidence" in columns:
-        note_standing(here, request.claim, tenant, columns["confidence"])
-    if columns:
-        assigned = ", ".join(f"{name} = ?" for name in columns)
-        connection.execute(f"UPDATE claims SET {assigned} WHERE id = ?", [*columns.values(), request.claim])
+        _check_unique(here, request, old)
+    if "confidence" in request.columns:
+        note_standing(here, old.id, old.tenant, request.columns["confidence"])
+    if request.columns:
+        here.claims.update(old.id, **request.columns)
     if request.entities is not None:
-        replace_entities(connection, request.claim, tenant, request.entities)
+        here.entities.replace(old.id, entity_names(old, request.entities))
     if reworded is not None:
-        connection.execute("DELETE FROM claim_vectors WHERE claim_id = ?", [request.claim])
+        here.vectors.clear(old.id)
         if reworded.vector is not None:
-            write_vectors(here, [request.claim], reworded.vector, reworded.model or "")
-    _check_still_in_reach(connection, request)
-    payload = {"changed": request.claim, "fields": sorted(columns)}
+            here.vectors.put([old.id], reworded.vector, reworded.model or "")
+    # What a claim has become must meet the invariants too, or adding and then changing would get around them.
+    if not here.claims.reachable(request.within, [old.id]):
+        raise BoundaryError(f"an invariant of the policy forbids what claim '{old.id}' would become")
+    payload = {"changed": old.id, "fields": sorted(request.columns)}
     here.events.add(
-        [AddEvent("ingest", payload, tenant, request.request_id, request.who.trace_id, request.who.project)]
+        [AddEvent("ingest", payload, old.tenant, request.request_id, request.who.trace_id, request.who.project)]
     )
+    return True
 
 
-def _now(connection: "DuckDBPyConnection", request: _Changes) -> tuple[str, str]:
-    """Text and class of the claim as it is in this transaction; NotFoundError if it is gone, or shut since then."""
-    where, values = reach_sql(request.within, merged=True)
-    row = connection.execute(
-        f"SELECT text, boundary_class FROM claims WHERE {where} AND id = ?", [*values, request.claim]
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no claim '{request.claim}' here")
-    return row[0], row[1]
-
-
-def _check_still_in_reach(connection: "DuckDBPyConnection", request: _Changes) -> None:
-    """What a claim has become must meet the invariants too, or adding and then changing would get around them."""
-    try:
-        _now(connection, request)
-    except NotFoundError:
-        raise BoundaryError(f"an invariant of the policy forbids what claim '{request.claim}' would become") from None
-
-
-def _check_unique(here: "Here", request: _Changes, content: str) -> None:
+def _check_unique(here: "Here", request: _Changes, old: ClaimRow) -> None:
     """A content is kept once. What the caller's token shuts does not count: a refusal would tell that it is there."""
-    classes = opened(request.who)
-    other = here.connection.execute(
-        "SELECT o.id FROM claims c JOIN claims o ON o.tenant = c.tenant AND o.project IS NOT DISTINCT FROM c.project "
-        "AND o.scope = c.scope AND o.session IS NOT DISTINCT FROM c.session "
-        "WHERE c.id = ? AND o.id <> c.id AND o.content_hash = ? AND o.merged_into IS NULL "
-        f"AND o.boundary_class IN ({', '.join('?' * len(classes))})",
-        [request.claim, content, *classes],
-    ).fetchone()
-    if other:
-        raise ConflictError(
-            f"claim '{other[0]}' has this text already; vote '{request.claim}' a duplicate of it instead"
-        )
+    content = Content.of(old)._replace(content_hash=request.columns["content_hash"])
+    for other in here.claims.same_content([content]).get(content, ()):
+        if other.id != old.id and other.merged_into is None and other.boundary_class in opened(request.who):
+            raise ConflictError(f"claim '{other.id}' has this text already; vote '{old.id}' a duplicate of it instead")

@@ -7,35 +7,23 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from scalepan import clock
-from scalepan.errors import InputError
-from scalepan.memory.claim import Claim, Entity
-from scalepan.memory.claims import indexed_text, read_claims, select_claims
-from scalepan.memory.ingest.add import (
-    clean,
-    redacted_entity,
-    redacted_provenance,
-    replace_entities,
-    vector_columns,
-    write_vectors,
-)
-from scalepan.memory.ingest.change import Done
+from scalepan.errors import ConflictError, InputError
+from scalepan.memory.claim import Claim, Entity, claim_of
+from scalepan.memory.ingest.add import clean, entity_names, redacted_entity, redacted_provenance
+from scalepan.memory.ingest.change import MOST_TRIES
 from scalepan.memory.recall.boundary import check_whole
-from scalepan.memory.recall.index import refresh
+from scalepan.memory.recall.index import indexed_text
 from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
-from scalepan.memory.state import MODEL_KEY, Rules, memory_state
-from scalepan.store.duckdb.rewrite import ask_for_rewrite
-from scalepan.store.duckdb.values import among, as_json
+from scalepan.memory.state import Rules, memory_state
 from scalepan.store.duckdb.wire import GoneError
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
 from scalepan.store.request import Who
+from scalepan.store.rows import ClaimRow
 from scalepan.text import content_hash, normal_form
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from scalepan.embed import Embedder
     from scalepan.store import Here
 
@@ -43,21 +31,26 @@ BATCH = 64
 
 
 class _Rewritten(msgspec.Struct, frozen=True):
-    """A claim as it must be from now on, and as it was."""
+    """A claim as it must be from now on, and which state of it that was made from."""
 
     id: str
-    before: Claim
+    generation: int
     columns: dict[str, Any]
     entities: list[Entity]
 
 
 class _Rewrite(msgspec.Struct, frozen=True):
-    """Claims to write over; `rules` make those again that changed after they were read."""
+    """Claims to write over."""
 
     claims: list[_Rewritten]
-    rules: Rules
     who: Who
     request_id: str
+
+
+class Overtaken(msgspec.Struct, frozen=True):
+    """Claims that were not written over: they are not what was looked at any more."""
+
+    claims: list[str]
 
 
 @changes(RESCAN)
@@ -65,26 +58,39 @@ def rescan(here: "Here", request: Rescan) -> Rescanned:
     """Redact a page again. What is cut from a text is cut from its hash, its terms and its vector."""
     rules = memory_state(here).rules(here, request)
     check_whole(request.who, "rescan", rules.policy.boundary)
-    found = select_claims(
-        here.connection,
-        f"tenant = ? AND id > ? ORDER BY id LIMIT {request.limit:d}",
-        [request.who.tenant, request.after or ""],
-        clock.time(),
-        rules.policy.retrieval.feedback,
-    )
-    changed = [new for claim in found if (new := _looked_at(claim, rules)) is not None]
-    if changed:
-        here.commit(REWRITE, _Rewrite(changed, rules, request.who, here.id))
-    last = found[-1].id if len(found) == request.limit else None
-    return Rescanned(len(found), len(changed), last)
+    page = here.claims.of_tenant(request.who.tenant, after=request.after, limit=request.limit)
+    changed, rows = 0, page
+    for _ in range(MOST_TRIES):
+        rewritten = _to_rewrite(here, rows, rules)
+        if not rewritten:
+            break
+        overtaken = here.commit(REWRITE, _Rewrite(rewritten, request.who, here.id)).claims
+        changed += len(rewritten) - len(overtaken)
+        if not overtaken:
+            break
+        rows = list(here.claims.by_ids(overtaken).values())
+    else:
+        raise ConflictError(f"claims were changed {MOST_TRIES} times while they were being rescanned; try again")
+    return Rescanned(len(page), changed, page[-1].id if len(page) == request.limit else None)
 
 
-def _looked_at(claim: Claim, rules: Rules) -> _Rewritten | None:
-    """The claim under today's rules; None if they find nothing to cut."""
+def _to_rewrite(here: "Here", rows: Sequence[ClaimRow], rules: Rules) -> list[_Rewritten]:
+    """Claims under today's rules; those in which they find nothing to cut are left out."""
+    entities = here.entities.of(row.id for row in rows)
+    found = [_looked_at(row, claim_of(row, entities.get(row.id, ())), rules) for row in rows]
+    return [one for one in found if one is not None]
+
+
+def _looked_at(row: ClaimRow, claim: Claim, rules: Rules) -> _Rewritten | None:
     text, boundary_class, _ = clean(claim.text, claim.boundary_class, rules)
     provenance = redacted_provenance(claim.provenance, rules.redactor)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
-    if (text, boundary_class, provenance, entities) == _said(claim):
+    if (text, boundary_class, provenance, entities) == (
+        claim.text,
+        claim.boundary_class,
+        claim.provenance,
+        claim.entities,
+    ):
         return None
     columns = {
         "text": text,
@@ -93,55 +99,40 @@ def _looked_at(claim: Claim, rules: Rules) -> _Rewritten | None:
         "content_hash": content_hash(claim.id if boundary_class == "secret" else text),
         "provenance": msgspec.json.encode(provenance).decode(),
     }
-    return _Rewritten(claim.id, claim, columns, entities)
+    return _Rewritten(claim.id, row.generation, columns, entities)
 
 
-def _said(claim: Claim) -> tuple[Any, ...]:
-    """What a rescan looks at."""
-    return claim.text, claim.boundary_class, claim.provenance, claim.entities
-
-
-def _still(connection: "DuckDBPyConnection", request: _Rewrite) -> list[_Rewritten]:
-    """What is to be written of a page that was read outside of this transaction: claims that are there, as they are."""
-    now = read_claims(
-        connection, [new.id for new in request.claims], clock.time(), request.rules.policy.retrieval.feedback
-    )
-    there = [(new, now[new.id]) for new in request.claims if new.id in now]
-    again = [new if _said(new.before) == _said(claim) else _looked_at(claim, request.rules) for new, claim in there]
-    return [new for new in again if new is not None]
-
-
-REWRITE = Operation("memory.rewrite", _Rewrite, Done, internal=True)
+REWRITE = Operation("memory.rewrite", _Rewrite, Overtaken, internal=True)
 
 
 @commits(REWRITE)
-def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Done]:
+def rewrite(here: "Here", requests: Sequence[_Rewrite]) -> list[Overtaken]:
     """Write redacted claims over what was kept. Their vectors go; they are made again from what is left."""
-    connection = here.connection
-    ids = []
+    written: list[str] = []
+    answers = []
     for request in requests:
-        still = _still(connection, request)
-        for claim in still:
-            assigned = ", ".join(f"{name} = ?" for name in claim.columns)
-            connection.execute(f"UPDATE claims SET {assigned} WHERE id = ?", [*claim.columns.values(), claim.id])
-            connection.execute("DELETE FROM claim_vectors WHERE claim_id = ?", [claim.id])
-            replace_entities(connection, claim.id, request.who.tenant, claim.entities)
-            ids.append(claim.id)
-        payload = {"rescanned": [claim.id for claim in still]}
+        there = here.claims.by_ids(new.id for new in request.claims)
+        fits = [new for new in request.claims if new.id in there and there[new.id].generation == new.generation]
+        for new in fits:
+            here.claims.update(new.id, **new.columns)
+            here.vectors.clear(new.id)
+            here.entities.replace(new.id, entity_names(there[new.id], new.entities))
+        ids = [new.id for new in fits]
         event = AddEvent(
-            "ingest", payload, request.who.tenant, request.request_id, request.who.trace_id, request.who.project
+            "ingest",
+            {"rescanned": ids},
+            request.who.tenant,
+            request.request_id,
+            request.who.trace_id,
+            request.who.project,
         )
         here.events.add([event])
-    ask_for_rewrite(connection)
-
-    def into_index() -> None:
-        index = memory_state(here).built()
-        if index is not None:
-            refresh(connection, index, ids)
-
-    here.after_commit(into_index)
+        written += ids
+        answers.append(Overtaken([id_ for id_ in there if id_ not in set(ids)]))
+    here.rewrite_at_close()
     drop(here.path)  # before the commit, as in forgetting
-    return [Done()] * len(requests)
+    here.after_commit(lambda: memory_state(here).follow(here, written))
+    return answers
 
 
 @changes(BACKFILL)
@@ -158,19 +149,16 @@ def backfill(here: "Here", request: Backfill) -> Backfilled:
         here.commit(RESET_VECTORS, _Reset(encoder.model_id, encoder.dimensions))
     keep.encoder(here, rules.policy)
     done = embed_some(here, encoder, rules, request.limit)
-    return Backfilled(done, _without_vector(here))
+    return Backfilled(done, here.vectors.missing_count())
 
 
 def embed_some(here: "Here", encoder: "Embedder", rules: Rules, limit: int) -> int:
-    """Give up to `limit` claims their vectors; how many."""
-    rows = here.connection.execute(
-        "SELECT id, text, boundary_class FROM claims WHERE id NOT IN (SELECT claim_id FROM claim_vectors) "
-        f"ORDER BY rowid LIMIT {limit:d}"
-    ).fetchall()
+    """Give up to `limit` claims their vectors; how many. Those that change meanwhile are left for the next time."""
+    rows = here.vectors.missing(limit)
     if rows:
-        vectors = encoder.encode([indexed_text(text, class_, rules.redactor) for _, text, class_ in rows])
-        made_of = {id_: (text, class_) for id_, text, class_ in rows}
-        here.commit(KEEP_VECTORS, _Vectors(made_of, vectors, encoder.model_id))
+        vectors = encoder.encode([indexed_text(row.text, row.boundary_class, rules.redactor) for row in rows])
+        made_from = {row.id: row.generation for row in rows}
+        here.commit(KEEP_VECTORS, _Vectors(made_from, vectors, encoder.model_id))
     return len(rows)
 
 
@@ -187,17 +175,14 @@ def backfill_aside(here: "Here", encoder: "Embedder", rules: Rules) -> None:
     here.aside("memory.backfill", work)
 
 
-def _without_vector(here: "Here") -> int:
-    row = here.connection.execute(
-        "SELECT count(*) FROM claims WHERE id NOT IN (SELECT claim_id FROM claim_vectors)"
-    ).fetchone()
-    return int(row[0]) if row else 0
+class Done(msgspec.Struct, frozen=True):
+    """It is done."""
 
 
 class _Vectors(msgspec.Struct, frozen=True):
-    """Vectors, with the texts that they were made of, and the classes: of personal data less is embedded."""
+    """Vectors, by claim the generation that each was made from."""
 
-    made_of: dict[str, tuple[str, str]]
+    made_from: dict[str, int]
     vectors: Any
     model: str
 
@@ -207,22 +192,16 @@ KEEP_VECTORS = Operation("memory.keep_vectors", _Vectors, Done, internal=True)
 
 @commits(KEEP_VECTORS)
 def keep_vectors(here: "Here", requests: Sequence[_Vectors]) -> list[Done]:
-    """Write vectors of claims that have none and whose text and class are still those that were embedded."""
-    connection = here.connection
+    """Write vectors of claims that have none and are still what was embedded."""
     for request in requests:
-        rows = connection.execute(
-            f"SELECT id, text, boundary_class FROM claims WHERE {among('id')} "
-            "AND id NOT IN (SELECT claim_id FROM claim_vectors)",
-            [as_json(list(request.made_of))],
-        ).fetchall()
-        now = {id_: (text, class_) for id_, text, class_ in rows}
-        fits = [i for i, (id_, made_of) in enumerate(request.made_of.items()) if now.get(id_) == made_of]
+        every = list(request.made_from)
+        now = here.vectors.missing_among(every)
+        fits = [i for i, id_ in enumerate(every) if id_ in now and now[id_].generation == request.made_from[id_]]
         if not fits:
             continue
-        every = list(request.made_of)
         ids = [every[i] for i in fits]
         vectors = np.asarray(request.vectors)[fits]
-        write_vectors(here, ids, vectors, request.model)
+        here.vectors.put(ids, vectors, request.model)
         here.after_commit(partial(_into_index, here, ids, vectors))
     return [Done()] * len(requests)
 
@@ -241,21 +220,12 @@ class _Reset(msgspec.Struct, frozen=True):
 RESET_VECTORS = Operation("memory.reset_vectors", _Reset, Done, internal=True)
 
 
-def _is_another(connection: "DuckDBPyConnection", model: str) -> bool:
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", [MODEL_KEY]).fetchone()
-    return row is not None and row[0] != model
-
-
 @commits(RESET_VECTORS)
 def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
     """Drop all vectors that are by another model, and name this one; they come back by backfilling."""
-    connection = here.connection
-    dropped = False
-    for request in requests:
-        if _is_another(connection, request.model):
-            connection.execute(f"CREATE OR REPLACE TABLE claim_vectors {vector_columns(request.width)}")
-            connection.execute("UPDATE meta SET value = ? WHERE key = ?", [request.model, MODEL_KEY])
-            dropped = True
+    others = [request for request in requests if here.vectors.model() not in (None, request.model)]
+    for request in others:
+        here.vectors.reset(request.model, request.width)
 
     def forget_old() -> None:
         keep = memory_state(here)
@@ -264,6 +234,6 @@ def reset_vectors(here: "Here", requests: Sequence[_Reset]) -> list[Done]:
         if index is not None:
             index.drop_vectors()
 
-    if dropped:
+    if others:
         here.after_commit(forget_old)
     return [Done()] * len(requests)

@@ -8,7 +8,7 @@ import msgspec
 from scalepan import clock
 from scalepan.memory.claim import written
 from scalepan.memory.ingest.add import clean_actor
-from scalepan.memory.ingest.forget import there_of, without_gone
+from scalepan.memory.ingest.forget import without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.contexts import Expire, expire, items_of
 from scalepan.memory.recall.search import recall
@@ -69,7 +69,7 @@ NOTE_RECALL = Operation("memory.note_recall", AddEvent, Noted, internal=True)
 @commits(NOTE_RECALL)
 def note_recall(here: "Here", requests: Sequence[AddEvent]) -> list[Noted]:
     """Keep events about recalls. Their claims may have been forgotten since then, and then are not named."""
-    payloads = without_gone(here.connection, [request.payload for request in requests])
+    payloads = without_gone(here, [request.payload for request in requests])
     here.events.add(
         [msgspec.structs.replace(request, payload=said) for request, said in zip(requests, payloads, strict=True)]
     )
@@ -166,7 +166,7 @@ KEEP_CONTEXT = Operation("memory.keep_context", KeepContext, Kept, internal=True
 @commits(KEEP_CONTEXT)
 def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
     """Write contexts with their items, those that are still there."""
-    there = there_of(here.connection, [item["claim_id"] for request in requests for item in request.items])
+    there = here.claims.existing([item["claim_id"] for request in requests for item in request.items])
     items = [[item for item in request.items if item["claim_id"] in there] for request in requests]
     contexts = [{**request.context, "items": len(some)} for request, some in zip(requests, items, strict=True)]
     insert_rows(here.connection, "active_contexts", CONTEXT_COLUMNS, contexts)
@@ -175,7 +175,7 @@ def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
         insert_rows(here.connection, "active_context_items", ITEM_COLUMNS, every)
     receipts = [one for request in requests for one in request.receipts if one.subject in there]
     write_receipts(here.connection, receipts)
-    said = without_gone(here.connection, [request.event for request in requests])
+    said = without_gone(here, [request.event for request in requests])
     events = [
         AddEvent(
             "activate",

@@ -41,7 +41,7 @@ def compare(here: "Here", requests: Sequence[_Compare]) -> list[Agreement]:
 
 def _compared(here: "Here", index: Index) -> Agreement:
     fresh = Index(index.morphology, index.redactor)
-    build(here.connection, fresh)
+    build(here, fresh)
     with index.lock:
         mine, theirs = index.shelf.row_of, fresh.shelf.row_of
         problems = [f"{id_} is in the index and not in the table" for id_ in sorted(mine.keys() - theirs.keys())]

@@ -1,6 +1,6 @@
 """What may this request read? Decided before any claim is looked at, and closed wherever there is doubt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from scalepan import clock
@@ -10,6 +10,7 @@ from scalepan.policy.claim_rules import WORDS, Tree, bind, mentions_age
 from scalepan.policy.invariants import holds, parse
 from scalepan.store.reach import Reach
 from scalepan.store.request import Who
+from scalepan.store.rows import ClaimRow
 
 
 def reach(
@@ -110,10 +111,10 @@ def request_facts(who: Who, action: str) -> dict[str, Any]:
 
 
 def check_new_claim(
-    who: Who, action: str, policy: Boundary, claim: Mapping[str, Any], entities: Sequence[str], age_days: float
+    who: Who, action: str, policy: Boundary, claim: ClaimRow, entities: Sequence[str], age_days: float
 ) -> None:
     """What is about to be kept must meet the invariants too: BoundaryError names the one that it does not."""
-    facts = request_facts(who, action) | {f"claim.{name}": claim[name] for name in WORDS}
+    facts = request_facts(who, action) | {f"claim.{name}": getattr(claim, name) for name in WORDS}
     facts |= {"claim.entities": list(entities), "claim.age_days": max(age_days, 0.0)}
     for name, rule in policy.invariants.items():
         try:

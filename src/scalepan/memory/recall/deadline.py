@@ -1,16 +1,10 @@
 """A time limit that SQL obeys too."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from scalepan.errors import TookTooLongError
-from scalepan.store.duckdb.schema import duckdb
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 
 class Deadline:
@@ -35,15 +29,11 @@ class Deadline:
             self._end += monotonic() - started
 
     @contextmanager
-    def interrupting(self, connection: "DuckDBPyConnection", stage: str) -> Iterator[None]:
-        """Stop what the connection is doing when the time is up."""
+    def seconds_left(self, stage: str) -> Iterator[float]:
+        """For what stops by itself, with TimeoutError, when it has taken that long."""
         self.check(stage)
-        timer = threading.Timer(self._end - monotonic(), connection.interrupt)
-        timer.start()
         try:
-            yield
-        except duckdb().InterruptException:
+            yield self._end - monotonic()
+        except TimeoutError:
             self.check(stage)
             raise
-        finally:
-            timer.cancel()

@@ -1,26 +1,22 @@
 """The index that lives in the owner of a store: shelf, words and vectors, kept in step with the tables."""
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import msgspec
-import numpy as np
-
-from scalepan.memory.claim import Claim, Entity, Provenance, written
-from scalepan.memory.claims import indexed_text
 from scalepan.memory.recall.candidates.columns import Entry, Shelf
 from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.memory.recall.candidates.words import Words
 from scalepan.redact import Redactor
-from scalepan.store.duckdb.values import among, as_json
+from scalepan.store.rows import ClaimRow, EntityName
 from scalepan.text import Morphology, terms
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    import numpy as np
     from numpy.typing import NDArray
 
-PAGE = 20_000
+    from scalepan.store import Here
+
 WORN = 4096
 """So many dead rows, and as many as live ones, and the index is made anew."""
 
@@ -38,7 +34,7 @@ class Index:
         self.shelf = Shelf()
         self.words = Words()
         self.vectors = Vectors()
-        self.generation = 0
+        self.changes = 0
         """Counts up with every change: what was made from the index before is stale."""
         self.unsaved = 0
         """How many claims have changed since the index was last saved."""
@@ -82,7 +78,7 @@ class Index:
             self._changed(len(ids))
 
     def _changed(self, claims: int) -> None:
-        self.generation += 1
+        self.changes += 1
         self.unsaved += claims
 
     @property
@@ -91,65 +87,33 @@ class Index:
         return self.shelf.dead > max(WORN, len(self.shelf.row_of))
 
 
-_CLAIMS = """
-    SELECT c.id, c.tenant, c.project, c.session, c.text, c.kind, c.scope, c.boundary_class, c.content_hash, c.utility,
-        c.confidence, c.quality, epoch(c.created_at), epoch(c.updated_at), c.provenance::TEXT,
-        (SELECT list({'name': e.name, 'type': e.type} ORDER BY e.name, e.type)
-         FROM claim_entities l JOIN entities e ON e.id = l.entity_id WHERE l.claim_id = c.id),
-        epoch(c.utility_at), epoch(c.quality_at)
-    FROM claims c WHERE c.merged_into IS NULL
-"""
-
-
-def build(cursor: "DuckDBPyConnection", index: Index) -> None:
+def build(here: "Here", index: Index) -> None:
     """Fill an empty index with everything that the tables hold, as one transaction sees them."""
-    found = cursor.execute(f"{_CLAIMS} ORDER BY c.rowid")
-    while page := found.fetchmany(PAGE):
-        _take_in(index, page)
-    _load_vectors(cursor, index)
+    entities = here.entities.of_all()
+    for page in here.claims.indexable():
+        _take_in(index, page, entities)
+    for ids, vectors in here.vectors.all():
+        index.put_vectors(ids, vectors)
 
 
-def refresh(cursor: "DuckDBPyConnection", index: Index, ids: Sequence[str]) -> None:
+def refresh(here: "Here", index: Index, ids: Sequence[str]) -> None:
     """Bring some claims up to what the tables say; those that are not there any more, or merged, go."""
-    page = cursor.execute(f"{_CLAIMS} AND {among('c.id')}", [as_json(ids)]).fetchall()
-    there = [row[0] for row in page]
-    vectors = {
-        id_: np.asarray(vector, dtype=np.float32)
-        for id_, vector in cursor.execute(
-            f"SELECT claim_id, embedding FROM claim_vectors WHERE {among('claim_id')}", [as_json(there)]
-        ).fetchall()
-    }
+    there = [row for row in here.claims.by_ids(ids).values() if row.merged_into is None]
+    entities = here.entities.of(row.id for row in there)
+    vectors = here.vectors.of([row.id for row in there])
     with index.lock:
         index.remove(ids)
-        _take_in(index, page)
-        if vectors:
-            index.put_vectors(list(vectors), np.stack(list(vectors.values())))
+        _take_in(index, there, entities)
+        if vectors.ids:
+            index.put_vectors(*vectors)
 
 
-def _take_in(index: Index, page: Sequence[Sequence[Any]]) -> None:
-    entries = [_entry(row) for row in page]
-    texts = [indexed_text(entry.claim.text, entry.claim.boundary_class, index.redactor) for entry in entries]
+def indexed_text(text: str, boundary_class: str, redactor: Redactor) -> str:
+    """What search sees of a claim. Personal data may be kept in the text, but is found by nobody."""
+    return redactor.redact(text).text if boundary_class == "pii" else text
+
+
+def _take_in(index: Index, rows: Sequence[ClaimRow], entities: Mapping[str, Sequence[EntityName]]) -> None:
+    texts = [indexed_text(row.text, row.boundary_class, index.redactor) for row in rows]
+    entries = [Entry.of(row, entities.get(row.id, ())) for row in rows]
     index.add(entries, [terms(text, index.morphology) for text in texts])
-
-
-def _entry(row: Sequence[Any]) -> Entry:
-    created, updated, provenance, entities, utility_at, quality_at = row[12:]
-    claim = Claim(
-        **dict(zip(Claim.__struct_fields__[:12], row, strict=False)),
-        created_at=written(created),
-        updated_at=None if updated is None else written(updated),
-        merged_into=None,
-        provenance=msgspec.json.decode(provenance or "{}", type=Provenance),
-        entities=[Entity(**entity) for entity in entities or ()],
-    )
-    return Entry(claim, utility_at, quality_at, created if updated is None else updated)
-
-
-def _load_vectors(cursor: "DuckDBPyConnection", index: Index) -> None:
-    """All vectors, flat: as lists of Python numbers they would take a hundred times as long."""
-    ids = [id_ for (id_,) in cursor.execute("SELECT claim_id FROM claim_vectors ORDER BY rowid").fetchall()]
-    for start in range(0, len(ids), PAGE):
-        some = ids[start : start + PAGE]
-        page = f"SELECT embedding FROM claim_vectors ORDER BY rowid LIMIT {PAGE} OFFSET {start}"
-        flat = cursor.execute(f"SELECT unnest(embedding) AS x FROM ({page})").fetchnumpy()["x"]
-        index.put_vectors(some, np.asarray(flat, dtype=np.float32).reshape(len(some), -1))

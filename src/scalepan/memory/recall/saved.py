@@ -1,7 +1,7 @@
 """The index as a file beside the store, so that opening does not make it anew. It is derived: losing it loses nothing.
 
-Each claim is saved with a fingerprint of what the tables say of it. Whoever opens the store compares all fingerprints,
-which takes DuckDB a moment, and brings the claims that differ up to date; so a file that is late is only slower.
+It holds the claims as they were at one commit. Whoever opens the store takes in what was written since then. The store
+says which file is its own: one that was saved beside another copy of the store, or before something was erased, is not.
 """
 
 import os
@@ -9,6 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+from uuid import uuid4
 from zipfile import BadZipFile
 
 import msgspec
@@ -20,30 +21,18 @@ from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.candidates.vectors import Vectors
 from scalepan.memory.recall.candidates.words import SavedWords, Words
 from scalepan.memory.recall.index import Index, refresh
-from scalepan.store.duckdb.schema import duckdb
 from scalepan.text import terms_version
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from scalepan.store import Here
 
-VERSION = 1
+VERSION = 2
 WORTH_SAVING = 2_000
 """Claims; fewer are indexed anew in a fraction of a second."""
 LATE = 0.02
 """The share of claims that may have changed before the file is written anew."""
 TOO_LATE = 0.25
 """The share from which on indexing anew is as quick."""
-_FINGERPRINTS = """
-    SELECT c.id, hash(
-        c.text, c.tenant, c.project, c.session, c.kind, c.scope, c.boundary_class, c.content_hash, c.utility,
-        c.utility_at, c.confidence, c.quality, c.quality_at, c.created_at, c.updated_at, c.provenance::TEXT,
-        e.all_, v.model
-    ) AS fingerprint
-    FROM claims c
-    LEFT JOIN (SELECT claim_id, bit_xor(hash(entity_id)) AS all_ FROM claim_entities GROUP BY 1) e ON e.claim_id = c.id
-    LEFT JOIN (SELECT claim_id, max(model) AS model FROM claim_vectors GROUP BY 1) v ON v.claim_id = c.id
-    WHERE c.merged_into IS NULL
-"""
 resolved(list[Entry])
 _ENTRIES = msgspec.msgpack.Decoder(list[Entry])
 _NAMES = msgspec.msgpack.Decoder(list[str])
@@ -64,26 +53,26 @@ def drop(store: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def load(cursor: "DuckDBPyConnection", store: Path, index: Index) -> bool:
+def load(here: "Here", index: Index) -> bool:
     """Fill an empty index with the saved one, and bring it up to what the tables say; False if there is none of use."""
+    saved = here.claims.saved_index()
+    if saved is None:
+        return False
+    generation, name = saved
     try:
-        with _open_own(index_path(store)) as file, np.load(file, allow_pickle=False) as arrays:
-            if bytes(arrays["made_by"]).decode() != _made_by(index):
+        with _open_own(index_path(here.path)) as file, np.load(file, allow_pickle=False) as arrays:
+            if bytes(arrays["made_by"]).decode() != _made_by(index, name):
                 return False
-            there = dict(zip(*_fingerprints(cursor), strict=True))
+            changed = here.claims.changed_since(generation)
             entries = _ENTRIES.decode(bytes(arrays["claims"]))
-            ids = [entry.claim.id for entry in entries]
-            saved = dict(zip(ids, arrays["fingerprints"].tolist(), strict=True))
-            # In one of the two only, or in both with another fingerprint.
-            changed = sorted({id_ for id_, _ in there.items() ^ saved.items()})
-            if len(changed) > TOO_LATE * len(there):
+            if len(changed) > TOO_LATE * len(entries):
                 return False
             words = SavedWords(_NAMES.decode(bytes(arrays["names"])), *(arrays[name] for name in _WORDS))
             vectors = Vectors.restored(arrays["vector_rows"], arrays["vectors"], len(entries))
             index.restore(entries, Words.restored(words), vectors)
     except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, msgspec.MsgspecError):
         return False
-    refresh(cursor, index, changed)
+    refresh(here, index, changed)
     index.unsaved = len(changed)
     return True
 
@@ -98,47 +87,41 @@ def _open_own(path: Path) -> BinaryIO:
     return open(handle, "rb")
 
 
-def save(cursor: "DuckDBPyConnection", store: Path, index: Index) -> None:
+def save(here: "Here", index: Index) -> None:
     """Write the file, if there is enough in it that the last one has not. Nobody may be writing to the store."""
     count = len(index.shelf.row_of)
-    if count < WORTH_SAVING or (index.unsaved <= LATE * count and index_path(store).exists()):
+    if count < WORTH_SAVING or (index.unsaved <= LATE * count and index_path(here.path).exists()):
         return
-    fingerprint = dict(zip(*_fingerprints(cursor), strict=True))
+    name = uuid4().hex
     rows = sorted(index.shelf.row_of.values())
-    entries = index.shelf.entries(rows)
     words = index.words.saved(rows)
     vectors, has_one = index.vectors.unit_vectors(rows)
     arrays: dict[str, Any] = {
-        "made_by": _bytes(_made_by(index).encode()),
-        "claims": _bytes(msgspec.msgpack.encode(entries)),
-        "fingerprints": np.array([fingerprint[entry.claim.id] for entry in entries], dtype=np.uint64),
+        "made_by": _bytes(_made_by(index, name).encode()),
+        "claims": _bytes(msgspec.msgpack.encode(index.shelf.entries(rows))),
         "names": _bytes(msgspec.msgpack.encode(words.names)),
         "vector_rows": np.flatnonzero(has_one),
         "vectors": vectors[has_one],
         **{name: getattr(words, name) for name in _WORDS},
     }
-    fresh = _unfinished(store)
+    fresh = _unfinished(here.path)
     try:
         fresh.unlink(missing_ok=True)  # in a shared folder it may be somebody else's
         with open(open_private(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             np.savez(file, **arrays)
-        fresh.replace(index_path(store))
+        fresh.replace(index_path(here.path))
     finally:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)
+    here.claims.index_was_saved(name)
 
 
 _WORDS = SavedWords._fields[1:]
 
 
-def _fingerprints(cursor: "DuckDBPyConnection") -> tuple[list[str], list[int]]:
-    found = cursor.execute(_FINGERPRINTS).fetchnumpy()
-    return found["id"].tolist(), found["fingerprint"].tolist()
-
-
-def _made_by(index: Index) -> str:
-    """What an index was made by; another one of any of these, and a saved one is of no use."""
-    return f"{VERSION}, {terms_version(index.morphology)}, {index.rules}, DuckDB {duckdb().__version__}"
+def _made_by(index: Index, name: str) -> str:
+    """What an index was made by, and its name; where any of these differs, a saved one is of no use."""
+    return f"{VERSION}, {terms_version(index.morphology)}, {index.rules}, {name}"
 
 
 def _bytes(data: bytes) -> "np.ndarray[Any, Any]":

@@ -129,7 +129,7 @@ def sought_of(
         index = keep.index(here, rules.policy)
     return Sought(
         index,
-        here.connection,
+        here.search,
         within,
         tuple(ask.kinds) if ask.kinds is not None else None,
         query,

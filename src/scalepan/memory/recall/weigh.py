@@ -7,6 +7,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from scalepan.memory.claim import Claim
+from scalepan.memory.halflife import recencies
 from scalepan.memory.rank import norm_bm25, norm_cos, norm_rank
 from scalepan.memory.recall.answers import Features, Gain
 from scalepan.memory.recall.candidates.sought import Hit
@@ -147,7 +148,7 @@ def weigh(
     gains = {
         "utility": people.gains(found.utility),
         "confidence": np.clip(found.confidence, 0.0, 1.0),
-        "recency": np.exp(-np.log(2) * np.maximum(found.age_days, 0.0) / half_lives),
+        "recency": recencies(found.age_days, half_lives),
     }
     if policy.rerank.use_quality:
         gains["quality"] = np.clip(found.quality, 0.0, 1.0)

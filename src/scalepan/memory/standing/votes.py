@@ -13,14 +13,14 @@ from scalepan.errors import ConflictError, InputError, NotFoundError
 from scalepan.memory.ingest.add import clean_actor, clean_text
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
-from scalepan.memory.recall.index import refresh
 from scalepan.memory.receipt import vote_inputs
 from scalepan.memory.requests import UNDO_VOTE, VOTE, UndoVote, Vote, Voted
 from scalepan.memory.standing.standing import BASE, SET, Standing, history, home, last_note, replay
 from scalepan.memory.state import Rules, memory_state
+from scalepan.memory.stored import reachable
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
-from scalepan.store.duckdb.reach import reach_sql
+from scalepan.store.duckdb.relations import Moved
 from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
@@ -105,7 +105,7 @@ def count_vote(here: "Here", requests: Sequence[_Counted]) -> list[Voted]:
 
 def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
     connection, policy, now = here.connection, counted.feedback, clock.time()
-    before, merged_into = _standing(connection, vote.claim, counted.within)
+    before, merged_into = _standing(here, vote.claim, counted.within)
     if merged_into is not None:
         raise ConflictError(f"claim '{vote.claim}' was merged into '{merged_into}': vote for that one")
     id_ = new_id("fb")
@@ -148,7 +148,7 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
     ).fetchone()
     claim, signal, body, undone_at = row or ("", "", "", None)
     try:
-        before, merged_into = _standing(connection, claim, counted.within)
+        before, merged_into = _standing(here, claim, counted.within)
     except NotFoundError:
         # Also of a claim that is shut to this caller: its votes are as if they were not there.
         raise NotFoundError(f"no vote '{undo.vote}' here") from None
@@ -157,7 +157,7 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
     connection.execute("UPDATE feedbacks SET undone_at = ? WHERE id = ?", [utc(now), undo.vote])
     if merged_into is not None and signal == "duplicate":
         _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy)
-    after = _replayed(connection, claim, policy)
+    after = _replayed(here, claim, policy)
     _write_standing(here, claim, after)
     after = after.at(now, policy)
     payload = {"vote": undo.vote, "claim": claim, "signal": signal, "undone": True}
@@ -165,15 +165,15 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
     return Voted(undo.vote, claim, after.utility, after.confidence)
 
 
-def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback) -> Standing:
+def _replayed(here: "Here", claim: str, policy: Feedback) -> Standing:
     """The claim's numbers from before its first vote, and after all votes that count for it now, its own or moved."""
-    start, casts = history(connection, claim)
-    return replay(start or _kept(connection, claim), casts, policy)
+    start, casts = history(here.connection, claim)
+    return replay(start or _kept(here, claim), casts, policy)
 
 
 def note_standing(here: "Here", claim: str, tenant: str, confidence: float | None = None) -> None:
     """Write down what a claim has now, so that undoing a vote finds its way back; and what somebody sets it to."""
-    before = _kept(here.connection, claim)
+    before = _kept(here, claim)
     previous = last_note(here.connection, claim)
     body: dict[str, Any] = {"claim": claim, "previous": previous, "before": before._asdict()}
     if confidence is not None:
@@ -189,32 +189,21 @@ def note_standing(here: "Here", claim: str, tenant: str, confidence: float | Non
     insert_rows(here.connection, "feedbacks", FEEDBACK_COLUMNS, [{**dict.fromkeys(FEEDBACK_COLUMNS), **row}])
 
 
-def _kept(connection: "DuckDBPyConnection", claim: str) -> Standing:
-    row = connection.execute(
-        "SELECT utility, epoch(utility_at), confidence FROM claims WHERE id = ?", [claim]
-    ).fetchone()
+def _kept(here: "Here", claim: str) -> Standing:
+    row = here.claims.get(claim)
     if row is None:
         raise NotFoundError(f"no claim '{claim}' here")
-    return Standing(*row)
+    return Standing(row.utility, row.utility_at, row.confidence)
 
 
-def _standing(connection: "DuckDBPyConnection", claim: str, within: Reach) -> tuple[Standing, str | None]:
-    """A claim's numbers as they are kept, if it is within reach."""
-    where, values = reach_sql(within, merged=True)
-    row = connection.execute(
-        f"SELECT utility, epoch(utility_at), confidence, merged_into FROM claims WHERE {where} AND id = ?",
-        [*values, claim],
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no claim '{claim}' here")
-    return Standing(*row[:3]), row[3]
+def _standing(here: "Here", claim: str, within: Reach) -> tuple[Standing, str | None]:
+    """A claim's numbers as they are kept, if it is within reach, and what it was merged into."""
+    row = reachable(here, claim, within)
+    return Standing(row.utility, row.utility_at, row.confidence), row.merged_into
 
 
 def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
-    here.connection.execute(
-        "UPDATE claims SET utility = ?, utility_at = ?, confidence = ? WHERE id = ?",
-        [standing.utility, utc(standing.utility_at), standing.confidence, claim],
-    )
+    here.claims.update(claim, **standing._asdict())
 
     def into_index() -> None:
         index = memory_state(here).built()
@@ -227,7 +216,7 @@ def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
 def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[Any]]:
     """Votes and links go to the representative, and the duplicate is recalled no more; what moved is remembered."""
     connection = here.connection
-    _, merged_further = _standing(connection, into, counted.within)
+    _, merged_further = _standing(here, into, counted.within)
     if merged_further is not None:
         raise ConflictError(f"claim '{into}' was merged into '{merged_further}': name that one")
     note_standing(here, into, vote.who.tenant)
@@ -237,50 +226,31 @@ def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, 
             "SELECT id FROM feedbacks WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
             vote.claim,
         ),
-        "entities": _column(
-            connection,
-            "SELECT entity_id FROM claim_entities WHERE claim_id = ? AND entity_id NOT IN "
-            "(SELECT entity_id FROM claim_entities WHERE claim_id = ?)",
-            vote.claim,
-            into,
-        )
-        if not _is_stricter(connection, vote.claim, into)
-        else [],
-        "sources": _column(connection, "SELECT id FROM relations WHERE source_id = ?", vote.claim),
-        "targets": _column(connection, "SELECT id FROM relations WHERE target_id = ?", vote.claim),
+        "entities": here.entities.copy(vote.claim, into) if not _is_stricter(here, vote.claim, into) else [],
+        **here.relations.move(vote.claim, into)._asdict(),
     }
-    for entity in moved["entities"]:
-        connection.execute("INSERT INTO claim_entities VALUES (?, ?)", [into, entity])
     connection.execute(
         "UPDATE feedbacks SET claim_id = ? WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
         [into, vote.claim],
     )
-    connection.execute("UPDATE relations SET source_id = ? WHERE source_id = ?", [into, vote.claim])
-    connection.execute("UPDATE relations SET target_id = ? WHERE target_id = ?", [into, vote.claim])
-    connection.execute("UPDATE claims SET merged_into = ? WHERE id = ?", [into, vote.claim])
+    here.claims.update(vote.claim, merged_into=into)
     if moved["votes"]:
-        _write_standing(here, into, _replayed(connection, into, counted.feedback))
-    here.after_commit(lambda: _reindex(here, [vote.claim, into]))
+        _write_standing(here, into, _replayed(here, into, counted.feedback))
+    here.after_commit(lambda: memory_state(here).follow(here, [vote.claim, into]))
     return moved
 
 
-def _is_stricter(connection: "DuckDBPyConnection", claim: str, other: str) -> bool:
+def _is_stricter(here: "Here", claim: str, other: str) -> bool:
     """Whether a claim is of a stricter class than another: then what it is about is not for the other's readers."""
-    classes = dict(
-        connection.execute("SELECT id, boundary_class FROM claims WHERE id IN (?, ?)", [claim, other]).fetchall()
-    )
-    return CLASSES.index(classes[claim]) > CLASSES.index(classes[other])
+    rows = here.claims.by_ids([claim, other])
+    return CLASSES.index(rows[claim].boundary_class) > CLASSES.index(rows[other].boundary_class)
 
 
 def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:
     connection = here.connection
-    connection.execute("UPDATE claims SET merged_into = NULL WHERE id = ?", [claim])
-    for id_ in moved["sources"]:
-        connection.execute("UPDATE relations SET source_id = ? WHERE id = ?", [claim, id_])
-    for id_ in moved["targets"]:
-        connection.execute("UPDATE relations SET target_id = ? WHERE id = ?", [claim, id_])
-    for entity in moved["entities"]:
-        connection.execute("DELETE FROM claim_entities WHERE claim_id = ? AND entity_id = ?", [into, entity])
+    here.claims.update(claim, merged_into=None)
+    here.relations.move_back(Moved(moved["sources"], moved["targets"]), claim)
+    here.entities.unlink(into, moved["entities"])
     # They may have been merged further since then, and count somewhere else now; or went back to a claim of their own.
     votes = connection.execute(
         f"SELECT id, claim_id, body->>'claim' FROM feedbacks WHERE {among('id')}", [as_json(moved["votes"])]
@@ -289,19 +259,12 @@ def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], p
     for id_, _ in back:
         connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, id_])
     for holder in {holder for _, holder in back}:
-        _write_standing(here, holder, _replayed(connection, holder, policy))
-    here.after_commit(lambda: _reindex(here, [claim, into]))
+        _write_standing(here, holder, _replayed(here, holder, policy))
+    here.after_commit(lambda: memory_state(here).follow(here, [claim, into]))
 
 
 def _column(connection: "DuckDBPyConnection", query: str, *values: str) -> list[Any]:
     return [row[0] for row in connection.execute(query, list(values)).fetchall()]
-
-
-def _reindex(here: "Here", ids: Sequence[str]) -> None:
-    """Bring some claims in the index up to what the tables say."""
-    index = memory_state(here).built()
-    if index is not None:
-        refresh(here.connection, index, ids)
 
 
 def _tell(

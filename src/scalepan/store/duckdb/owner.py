@@ -60,7 +60,7 @@ class Owner:
             self._connection.cursor(),
             path,
             self._note,
-            lambda connection: Here(connection, self._state, self),
+            lambda connection: Here(connection, self._state, self, generation=self._note.at.number + 1),
             self._broken,
         )
         self._idle: list[DuckDBPyConnection] = []
@@ -90,8 +90,7 @@ class Owner:
                 response = self.submit(found, request, call.id, repeated=call.repeated).result()
             else:
                 with self._cursor() as cursor:
-                    here = Here(cursor, self._state, self, call.id, repeated=call.repeated)
-                    response = handler.run(here, request)
+                    response = handler.run(self._here(cursor, call.id, repeated=call.repeated), request)
             return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
         except GoneError:
             raise
@@ -120,7 +119,7 @@ class Owner:
 
         def run() -> None:
             with suppress(Exception), self._cursor() as cursor:
-                work(Here(cursor, self._state, self, uuid4().hex))
+                work(self._here(cursor, uuid4().hex))
             with self._lock:
                 del self._asides[name]
 
@@ -169,10 +168,14 @@ class Owner:
         self._drop_cursors()
         for work in self._at_close.values():
             with suppress(Exception):
-                work(Here(self._connection, self._state, self))
+                work(self._here(self._connection))
         self._finish()
         self._let_go()
         self._closed.set()
+
+    def _here(self, connection: "DuckDBPyConnection", id_: str = "", *, repeated: bool = False) -> Here:
+        """What a handler that is no commit runs with."""
+        return Here(connection, self._state, self, id_, generation=self._note.at.number, repeated=repeated)
 
     def _finish(self) -> None:
         """Leave one file and no log. What fails here is the next owner's to do."""

@@ -82,7 +82,7 @@ def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
     """
     here = "project IS NOT DISTINCT FROM ?"
     scopes: list[str] = []
-    values: list[Any] = [reach.tenant, *reach.classes]
+    values: list[Any] = [reach.tenant]
     if "session" in reach.scopes and reach.session is not None:
         scopes.append(f"scope = 'session' AND {here} AND session = ?")
         values += [reach.project, reach.session]
@@ -92,7 +92,8 @@ def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
     if "principle" in reach.scopes:
         scopes.append(f"scope = 'principle' AND ({here} OR project IS NULL)")
         values.append(reach.project)
-    classes = ", ".join("?" * len(reach.classes))
+    # Written out: they are names of ours, and DuckDB takes 0.1 ms for each value that is bound.
+    classes = ", ".join(f"'{name}'" for name in CLASSES if name in reach.classes)
     conditions = [
         "tenant = ?",
         f"boundary_class IN ({classes})" if classes else "false",
@@ -103,6 +104,5 @@ def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
     elif len(reach.classes) < len(CLASSES):
         into = f"SELECT m.id FROM claims m WHERE m.boundary_class IN ({classes})" if classes else "NULL"
         conditions.append(f"(merged_into IS NULL OR merged_into IN ({into}))")
-        values += reach.classes
     rules, bound = rules_sql(reach.rules, reach.moment)
     return " AND ".join([*conditions, *rules]), [*values, *bound]

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, faded
+from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, claim_of
+from scalepan.memory.halflife import faded, recencies
 from scalepan.memory.recall.claim_rules import allowed as rules_allow
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
 from scalepan.policy.retrieval import Feedback
 from scalepan.store.reach import Reach
+from scalepan.store.rows import ClaimRow, EntityName
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +49,12 @@ class Entry(NamedTuple):
     quality_at: float | None
     ts: float
     """When its text was last changed."""
+
+    @classmethod
+    def of(cls, row: ClaimRow, entities: Iterable[EntityName] = ()) -> "Entry":
+        """A stored claim."""
+        changed = row.created_at if row.updated_at is None else row.updated_at
+        return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed)
 
 
 class Shelf:
@@ -245,9 +253,9 @@ class Shelf:
         )
 
     def _faded(self, name: str, rows: "Rows | Mask", now: float, half_life_days: float) -> "NDArray[np.float64]":
-        age = np.maximum(now - self.column(f"{name}_at")[rows], 0.0) / SECONDS_A_DAY
-        faded: NDArray[np.float64] = self.column(name)[rows] * np.exp(-np.log(2) * age / half_life_days)
-        return faded
+        age = (now - self.column(f"{name}_at")[rows]) / SECONDS_A_DAY
+        left: NDArray[np.float64] = self.column(name)[rows] * recencies(age, half_life_days)
+        return left
 
     def _code(self, name: str | None) -> int:
         return self._codes.setdefault(name, len(self._codes))

@@ -7,9 +7,6 @@ to the next.
 from math import ceil
 
 from scalepan.memory.recall.candidates.sought import Hit, Sought, ranked
-from scalepan.store.duckdb.reach import reach_sql
-
-_NEWEST_FIRST = "coalesce(updated_at, created_at) DESC, rowid"
 
 
 def index_words(sought: Sought, k: int) -> list[Hit]:
@@ -32,27 +29,15 @@ def l0_ilike(sought: Sought, k: int) -> list[Hit]:
     """Claims whose normal form has the query in it, newest first. It finds, but does not weigh."""
     if not sought.normal:
         return []
-    where, values = _within(sought)
-    pattern = "".join(f"\\{sign}" if sign in "\\%_" else sign for sign in sought.normal)
-    query = (
-        f"SELECT id FROM claims WHERE {where} AND normalized_text ILIKE ? ESCAPE '\\' "
-        f"ORDER BY {_NEWEST_FIRST} LIMIT {k:d}"
-    )
-    with sought.deadline.interrupting(sought.cursor, "L0"):
-        found = sought.cursor.execute(query, [*values, f"%{pattern}%"]).fetchall()
-    return [Hit(id_, 1.0, rank) for rank, (id_,) in enumerate(found, 1)]
+    with sought.deadline.seconds_left("L0") as seconds:
+        found = sought.tables.containing(sought.normal, sought.reach, sought.kinds, k, seconds)
+    return [Hit(id_, 1.0, rank) for rank, id_ in enumerate(found, 1)]
 
 
 def l1_exact(sought: Sought, k: int) -> list[Hit]:
     """Cosine with every claim in reach, in SQL."""
-    where, values = _within(sought)
-    query = (
-        f"SELECT c.id, cos_sim(v.embedding, {sought.vector_literal()}) AS sim "
-        f"FROM claim_vectors v JOIN claims c ON c.id = v.claim_id WHERE {where} "
-        f"ORDER BY sim DESC, coalesce(c.updated_at, c.created_at) DESC LIMIT {k:d}"
-    )
-    with sought.deadline.interrupting(sought.cursor, "L1"):
-        found = sought.cursor.execute(query, values).fetchall()
+    with sought.deadline.seconds_left("L1") as seconds:
+        found = sought.tables.nearest(sought.vector, sought.reach, sought.kinds, k, seconds)
     return [Hit(id_, sim, rank) for rank, (id_, sim) in enumerate(found, 1)]
 
 
@@ -64,14 +49,6 @@ def l2_full_text(sought: Sought, k: int) -> list[Hit]:
 def l3_nearest(sought: Sought, k: int) -> list[Hit]:
     """DuckDB's HNSW index, approximate: more than k are fetched, and the k nearest of them kept."""
     return sought.sides.nearest.search(sought, ceil(k * sought.policy.vectors.overfetch))[:k]
-
-
-def _within(sought: Sought) -> tuple[str, list[object]]:
-    where, values = reach_sql(sought.reach)
-    if sought.kinds is not None:
-        where += f" AND kind IN ({', '.join('?' * len(sought.kinds)) or 'NULL'})"
-        values += sought.kinds
-    return where, values
 
 
 TEXT_LEVELS = {"index": index_words, "L2": l2_full_text, "L0": l0_ilike}

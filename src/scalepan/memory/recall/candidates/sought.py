@@ -11,10 +11,10 @@ from scalepan.store.reach import Reach
 
 if TYPE_CHECKING:
     import numpy as np
-    from duckdb import DuckDBPyConnection
     from numpy.typing import NDArray
 
     from scalepan.memory.recall.candidates.side import Sides
+    from scalepan.store.duckdb.search import Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Sought:
     """A query, ready for every level: what may be read, and what is asked."""
 
     index: Index
-    cursor: "DuckDBPyConnection"
+    tables: "Search"
     reach: Reach
     kinds: tuple[str, ...] | None
     query: str
@@ -48,11 +48,6 @@ class Sought:
         """
         by_index = self.policy.text.level == self.policy.vectors.level == "index"
         return self.index.lock if by_index else nullcontext()
-
-    def vector_literal(self) -> str:
-        """The query's vector written out: bound as a list it takes 30 ms, and DuckDB's index needs a constant."""
-        # As text: a list of numbers takes DuckDB three times as long to read.
-        return f"'{self.vector.tolist()}'::FLOAT[{len(self.vector)}]"
 
 
 class Hit(NamedTuple):
