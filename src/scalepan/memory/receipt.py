@@ -1,7 +1,6 @@
-"""What a score_final and a vote were made of, and how each is made again."""
+"""What a score_final was made of, and how it is made again."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -10,10 +9,8 @@ from scalepan.memory.claim import SECONDS_A_DAY, moment
 from scalepan.memory.rank import Gains, fuse, g_factors, recency
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.population import Population
-from scalepan.memory.standing.standing import Standing
-from scalepan.policy.retrieval import Feedback, Rerank, Retrieval
+from scalepan.policy.retrieval import Rerank, Retrieval
 from scalepan.score import Part, Rule, Score
-from scalepan.store.receipts import LostError
 
 FACTORS = ("utility", "confidence", "recency", "quality")
 MEASURED = ("text_rank", "vector_rank", "bm25", "cos", "score_div")
@@ -70,23 +67,3 @@ def features_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
     s_vec, s_text = inputs["s_vec"], inputs["s_text"]
     fused = fuse(s_vec or 0.0, s_text or 0.0, inputs["weight"])
     return {"s_vec": s_vec, "s_text": s_text, "S": fused, "g": gains, **inputs["measured"]}
-
-
-def vote_inputs(signal: str, at: datetime | None, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vote's outcome is made of: what it says and when, where the claim stood, and what votes did then.
-
-    Also which vote came before it: one that is gone leaves a gap.
-    """
-    if at is None or "before" not in body:
-        raise LostError("when it was cast, or where the claim stood then, is gone")
-    if "policy" not in body:
-        raise LostError("it was cast without the constants of its formula, as older versions of Scalepan did")
-    micros = round(at.replace(tzinfo=UTC).timestamp() * 1_000_000)
-    kept = {"before": body["before"], "policy": body["policy"], "previous": body.get("previous")}
-    return {"signal": signal, "at": micros, **kept}
-
-
-def vote_again(inputs: Mapping[str, Any]) -> Standing:
-    """What the vote made of the claim, once more."""
-    policy = msgspec.convert(inputs["policy"], Feedback)
-    return Standing.of(inputs["before"]).voted(inputs["signal"], inputs["at"] / 1_000_000, policy)

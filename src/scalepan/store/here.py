@@ -1,13 +1,25 @@
 """Where an operation runs: in the process that owns the file, with a connection, and with what it keeps there."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
+from scalepan.store.duckdb.contexts import Contexts
+from scalepan.store.duckdb.decisions import Decisions
 from scalepan.store.duckdb.events import Events
+from scalepan.store.duckdb.labels import Labels
+from scalepan.store.duckdb.meta import Meta
+from scalepan.store.duckdb.policies import Policies
+from scalepan.store.duckdb.requests import Requests
+from scalepan.store.duckdb.schema import duckdb
+from scalepan.store.duckdb.scores import Scores
+from scalepan.store.duckdb.standings import Standings
+from scalepan.store.duckdb.tokens import Tokens
+from scalepan.store.duckdb.votes import Votes
 from scalepan.store.operation import Operation, Req, Resp
 
 if TYPE_CHECKING:
@@ -18,6 +30,8 @@ class Host(Protocol):
     """What the owner does for the operations that run in it."""
 
     path: Path
+    policy_generation: int
+    """Moves with every commit that sets a policy."""
 
     @property
     def closing(self) -> bool:
@@ -71,6 +85,71 @@ class Here:
     def events(self) -> Events:
         """What happened."""
         return Events(self.connection)
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        """What was recalled for a task."""
+        return Contexts(self.connection)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the gate decided, or asks."""
+        return Decisions(self.connection)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What turned out to be right."""
+        return Labels(self.connection)
+
+    @cached_property
+    def meta(self) -> Meta:
+        """What the store knows of itself."""
+        return Meta(self.connection)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """What tenants and projects say."""
+        return Policies(self.connection, self._host, self.after_commit)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What was answered."""
+        return Requests(self.connection)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Numbers with what they were made of."""
+        return Scores(self.connection)
+
+    @cached_property
+    def standings(self) -> Standings:
+        """What claims have earned."""
+        return Standings(self.connection)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What opens the HTTP API."""
+        return Tokens(self.connection)
+
+    @cached_property
+    def votes(self) -> Votes:
+        """What was voted."""
+        return Votes(self.connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Several reads that see one state of the store."""
+        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        try:
+            yield
+        finally:
+            self.connection.execute("ROLLBACK")
+
+    @property
+    def engine_error(self) -> type[Exception]:
+        """What the engine raises where a row cannot be read, such as JSON that is none."""
+        error: type[Exception] = duckdb().Error
+        return error
 
     def commit(self, operation: Operation[Req, Resp], request: Req) -> Resp:
         """Have the writer do an operation; its response comes when it is durable."""

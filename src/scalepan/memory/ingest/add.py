@@ -15,12 +15,12 @@ from scalepan.memory.recall.boundary import check_class, check_invariants, check
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import refresh
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
-from scalepan.memory.standing.standing import home
 from scalepan.memory.state import MODEL_KEY, Rules, check_no_secret, memory_state
 from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
 from scalepan.redact import Redactor
 from scalepan.store.duckdb.arrow import vector_table
+from scalepan.store.duckdb.standings import Standings
 from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
@@ -291,7 +291,7 @@ def _known(connection: "DuckDBPyConnection", claims: Sequence[Prepared]) -> dict
 
 def _representative(connection: "DuckDBPyConnection", merged: str) -> tuple[str, str]:
     row = connection.execute(
-        "SELECT id, boundary_class FROM claims WHERE id = ?", [home(connection, merged) or merged]
+        "SELECT id, boundary_class FROM claims WHERE id = ?", [Standings(connection).merged_into(merged) or merged]
     ).fetchone()
     if row is None:
         raise NotFoundError(f"no claim '{merged}' here")

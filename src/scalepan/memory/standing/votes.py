@@ -14,38 +14,23 @@ from scalepan.memory.ingest.add import clean_actor, clean_text
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
 from scalepan.memory.recall.index import refresh
-from scalepan.memory.receipt import vote_inputs
 from scalepan.memory.requests import UNDO_VOTE, VOTE, UndoVote, Vote, Voted
-from scalepan.memory.standing.standing import BASE, SET, Standing, history, home, last_note, replay
+from scalepan.memory.standing.receipt import vote_inputs
+from scalepan.memory.standing.standing import BASE, SET, Standing, history, replay
 from scalepan.memory.state import Rules, memory_state
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
-from scalepan.store.duckdb.reach import reach_sql
-from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
-from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
 from scalepan.store.reach import Reach
-from scalepan.store.receipts import seal
+from scalepan.store.receipts import read_object, seal
 from scalepan.store.request import Who
+from scalepan.store.rows import FeedbackRow
+from scalepan.store.table import to_microsecond
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from scalepan.store import Here
-
-FEEDBACK_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "claim_id": "VARCHAR",
-    "signal": "VARCHAR",
-    "actor": "VARCHAR",
-    "note": "VARCHAR",
-    "context_id": "VARCHAR",
-    "body": "JSON",
-}
 
 
 class _Counted(msgspec.Struct, frozen=True):
@@ -104,60 +89,60 @@ def count_vote(here: "Here", requests: Sequence[_Counted]) -> list[Voted]:
 
 
 def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
-    connection, policy, now = here.connection, counted.feedback, clock.time()
-    before, merged_into = _standing(connection, vote.claim, counted.within)
+    policy, now = counted.feedback, clock.time()
+    at = to_microsecond(now)
+    before, merged_into = _standing(here, vote.claim, counted.within)
     if merged_into is not None:
         raise ConflictError(f"claim '{vote.claim}' was merged into '{merged_into}': vote for that one")
     id_ = new_id("fb")
     after = before.voted(vote.signal, now, policy)
     body: dict[str, Any] = {
         "claim": vote.claim,
-        "previous": last_note(connection, vote.claim),
+        "previous": here.votes.last_about(vote.claim),
         "before": before._asdict(),
         "policy": msgspec.to_builtins(policy),
         "after": after._asdict(),
     }
-    body["seal"] = seal(vote_inputs(vote.signal, utc(now), body))
+    body["seal"] = seal(vote_inputs(vote.signal, at, body))
     if vote.context is not None:
-        body["recalled"] = recalled_in(connection, vote.context, vote.claim)
+        body["recalled"] = recalled_in(here, vote.context, vote.claim)
     if vote.of is not None:
         body["moved"] = _merge(here, vote, vote.of, counted)
     _write_standing(here, vote.claim, after)
-    row = {
-        "id": id_,
-        "ts": utc(now),
-        "tenant": vote.who.tenant,
-        "claim_id": vote.claim,
-        "signal": vote.signal,
-        "actor": vote.who.actor,
-        "note": vote.note,
-        "context_id": vote.context,
-        "body": msgspec.json.encode(body).decode(),
-    }
-    insert_rows(connection, "feedbacks", FEEDBACK_COLUMNS, [row])
+    here.votes.add(
+        FeedbackRow(
+            id=id_,
+            ts=at,
+            tenant=vote.who.tenant,
+            claim_id=vote.claim,
+            signal=vote.signal,
+            actor=vote.who.actor,
+            note=vote.note,
+            context_id=vote.context,
+            body=msgspec.json.encode(body).decode(),
+        )
+    )
     payload = {"vote": id_, "claim": vote.claim, "signal": vote.signal, "of": vote.of}
     _tell(here, payload, before.at(now, policy), after, vote.who, counted.request_id)
     return Voted(id_, vote.claim, after.utility, after.confidence, vote.of)
 
 
 def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
-    connection, policy, now = here.connection, counted.feedback, clock.time()
-    row = connection.execute(
-        "SELECT claim_id, signal, body::TEXT, epoch(undone_at) FROM feedbacks WHERE id = ? AND tenant = ?",
-        [undo.vote, undo.who.tenant],
-    ).fetchone()
-    claim, signal, body, undone_at = row or ("", "", "", None)
+    policy, now = counted.feedback, clock.time()
+    row = here.votes.get(undo.vote, undo.who.tenant)
     try:
-        before, merged_into = _standing(connection, claim, counted.within)
+        before, merged_into = _standing(here, row.claim_id if row is not None else "", counted.within)
     except NotFoundError:
+        row = None
+    if row is None:
         # Also of a claim that is shut to this caller: its votes are as if they were not there.
-        raise NotFoundError(f"no vote '{undo.vote}' here") from None
-    if undone_at is not None:
+        raise NotFoundError(f"no vote '{undo.vote}' here")
+    if not here.votes.undo(undo.vote, now):
         raise ConflictError(f"vote '{undo.vote}' was taken back already")
-    connection.execute("UPDATE feedbacks SET undone_at = ? WHERE id = ?", [utc(now), undo.vote])
+    claim, signal = row.claim_id, row.signal
     if merged_into is not None and signal == "duplicate":
-        _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy)
-    after = _replayed(connection, claim, policy)
+        _unmerge(here, claim, merged_into, msgspec.json.decode(row.body)["moved"], policy)
+    after = _replayed(here, claim, policy)
     _write_standing(here, claim, after)
     after = after.at(now, policy)
     payload = {"vote": undo.vote, "claim": claim, "signal": signal, "undone": True}
@@ -165,56 +150,43 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
     return Voted(undo.vote, claim, after.utility, after.confidence)
 
 
-def _replayed(connection: "DuckDBPyConnection", claim: str, policy: Feedback) -> Standing:
+def _replayed(here: "Here", claim: str, policy: Feedback) -> Standing:
     """The claim's numbers from before its first vote, and after all votes that count for it now, its own or moved."""
-    start, casts = history(connection, claim)
-    return replay(start or _kept(connection, claim), casts, policy)
+    start, casts = history(here, claim)
+    return replay(start or _standing(here, claim)[0], casts, policy)
 
 
 def note_standing(here: "Here", claim: str, tenant: str, confidence: float | None = None) -> None:
     """Write down what a claim has now, so that undoing a vote finds its way back; and what somebody sets it to."""
-    before = _kept(here.connection, claim)
-    previous = last_note(here.connection, claim)
-    body: dict[str, Any] = {"claim": claim, "previous": previous, "before": before._asdict()}
+    before, _ = _standing(here, claim)
+    body: dict[str, Any] = {"claim": claim, "previous": here.votes.last_about(claim), "before": before._asdict()}
     if confidence is not None:
         body["confidence"] = confidence
-    row = {
-        "id": new_id("fb"),
-        "ts": utc(clock.time()),
-        "tenant": tenant,
-        "claim_id": claim,
-        "signal": BASE if confidence is None else SET,
-        "body": msgspec.json.encode(body).decode(),
-    }
-    insert_rows(here.connection, "feedbacks", FEEDBACK_COLUMNS, [{**dict.fromkeys(FEEDBACK_COLUMNS), **row}])
+    here.votes.add(
+        FeedbackRow(
+            id=new_id("fb"),
+            ts=clock.time(),
+            tenant=tenant,
+            claim_id=claim,
+            signal=BASE if confidence is None else SET,
+            actor=None,
+            note=None,
+            context_id=None,
+            body=msgspec.json.encode(body).decode(),
+        )
+    )
 
 
-def _kept(connection: "DuckDBPyConnection", claim: str) -> Standing:
-    row = connection.execute(
-        "SELECT utility, epoch(utility_at), confidence FROM claims WHERE id = ?", [claim]
-    ).fetchone()
-    if row is None:
+def _standing(here: "Here", claim: str, within: Reach | None = None) -> tuple[Standing, str | None]:
+    """A claim's numbers as they are kept, if it is within reach, and what it was merged into."""
+    found = here.standings.get(claim, within)
+    if found is None:
         raise NotFoundError(f"no claim '{claim}' here")
-    return Standing(*row)
-
-
-def _standing(connection: "DuckDBPyConnection", claim: str, within: Reach) -> tuple[Standing, str | None]:
-    """A claim's numbers as they are kept, if it is within reach."""
-    where, values = reach_sql(within, merged=True)
-    row = connection.execute(
-        f"SELECT utility, epoch(utility_at), confidence, merged_into FROM claims WHERE {where} AND id = ?",
-        [*values, claim],
-    ).fetchone()
-    if row is None:
-        raise NotFoundError(f"no claim '{claim}' here")
-    return Standing(*row[:3]), row[3]
+    return Standing(found.utility, found.utility_at, found.confidence), found.merged_into
 
 
 def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
-    here.connection.execute(
-        "UPDATE claims SET utility = ?, utility_at = ?, confidence = ? WHERE id = ?",
-        [standing.utility, utc(standing.utility_at), standing.confidence, claim],
-    )
+    here.standings.set(claim, *standing)
 
     def into_index() -> None:
         index = memory_state(here).built()
@@ -224,77 +196,46 @@ def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
     here.after_commit(into_index)
 
 
-def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[Any]]:
+def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[str]]:
     """Votes and links go to the representative, and the duplicate is recalled no more; what moved is remembered."""
-    connection = here.connection
-    _, merged_further = _standing(connection, into, counted.within)
+    _, merged_further = _standing(here, into, counted.within)
     if merged_further is not None:
         raise ConflictError(f"claim '{into}' was merged into '{merged_further}': name that one")
     note_standing(here, into, vote.who.tenant)
     moved = {
-        "votes": _column(
-            connection,
-            "SELECT id FROM feedbacks WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
-            vote.claim,
-        ),
-        "entities": _column(
-            connection,
-            "SELECT entity_id FROM claim_entities WHERE claim_id = ? AND entity_id NOT IN "
-            "(SELECT entity_id FROM claim_entities WHERE claim_id = ?)",
-            vote.claim,
-            into,
-        )
-        if not _is_stricter(connection, vote.claim, into)
-        else [],
-        "sources": _column(connection, "SELECT id FROM relations WHERE source_id = ?", vote.claim),
-        "targets": _column(connection, "SELECT id FROM relations WHERE target_id = ?", vote.claim),
+        "votes": here.votes.move(vote.claim, into),
+        "entities": here.standings.move_entities(vote.claim, into) if not _is_stricter(here, vote.claim, into) else [],
+        "sources": here.standings.move_relations("source_id", vote.claim, into),
+        "targets": here.standings.move_relations("target_id", vote.claim, into),
     }
-    for entity in moved["entities"]:
-        connection.execute("INSERT INTO claim_entities VALUES (?, ?)", [into, entity])
-    connection.execute(
-        "UPDATE feedbacks SET claim_id = ? WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
-        [into, vote.claim],
-    )
-    connection.execute("UPDATE relations SET source_id = ? WHERE source_id = ?", [into, vote.claim])
-    connection.execute("UPDATE relations SET target_id = ? WHERE target_id = ?", [into, vote.claim])
-    connection.execute("UPDATE claims SET merged_into = ? WHERE id = ?", [into, vote.claim])
+    here.standings.merge(vote.claim, into)
     if moved["votes"]:
-        _write_standing(here, into, _replayed(connection, into, counted.feedback))
+        _write_standing(here, into, _replayed(here, into, counted.feedback))
     here.after_commit(lambda: _reindex(here, [vote.claim, into]))
     return moved
 
 
-def _is_stricter(connection: "DuckDBPyConnection", claim: str, other: str) -> bool:
+def _is_stricter(here: "Here", claim: str, other: str) -> bool:
     """Whether a claim is of a stricter class than another: then what it is about is not for the other's readers."""
-    classes = dict(
-        connection.execute("SELECT id, boundary_class FROM claims WHERE id IN (?, ?)", [claim, other]).fetchall()
-    )
-    return CLASSES.index(classes[claim]) > CLASSES.index(classes[other])
+    one, two = (here.standings.get(id_) for id_ in (claim, other))
+    return one is None or two is None or CLASSES.index(one.boundary_class) > CLASSES.index(two.boundary_class)
 
 
-def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:
-    connection = here.connection
-    connection.execute("UPDATE claims SET merged_into = NULL WHERE id = ?", [claim])
-    for id_ in moved["sources"]:
-        connection.execute("UPDATE relations SET source_id = ? WHERE id = ?", [claim, id_])
-    for id_ in moved["targets"]:
-        connection.execute("UPDATE relations SET target_id = ? WHERE id = ?", [claim, id_])
-    for entity in moved["entities"]:
-        connection.execute("DELETE FROM claim_entities WHERE claim_id = ? AND entity_id = ?", [into, entity])
+def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[str]], policy: Feedback) -> None:
+    here.standings.merge(claim, None)
+    here.standings.move_relations_back("source_id", moved["sources"], claim)
+    here.standings.move_relations_back("target_id", moved["targets"], claim)
+    here.standings.remove_entities(into, moved["entities"])
     # They may have been merged further since then, and count somewhere else now; or went back to a claim of their own.
-    votes = connection.execute(
-        f"SELECT id, claim_id, body->>'claim' FROM feedbacks WHERE {among('id')}", [as_json(moved["votes"])]
-    ).fetchall()
-    back = [(id_, holder) for id_, holder, voted in votes if home(connection, voted) in (claim, None)]
-    for id_, _ in back:
-        connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, id_])
-    for holder in {holder for _, holder in back}:
-        _write_standing(here, holder, _replayed(connection, holder, policy))
+    back = [
+        row
+        for row in here.votes.of(moved["votes"])
+        if here.standings.merged_into(read_object(row.body)["claim"]) in (claim, None)
+    ]
+    here.votes.move_back([row.id for row in back], claim)
+    for holder in {row.claim_id for row in back}:
+        _write_standing(here, holder, _replayed(here, holder, policy))
     here.after_commit(lambda: _reindex(here, [claim, into]))
-
-
-def _column(connection: "DuckDBPyConnection", query: str, *values: str) -> list[Any]:
-    return [row[0] for row in connection.execute(query, list(values)).fetchall()]
 
 
 def _reindex(here: "Here", ids: Sequence[str]) -> None:

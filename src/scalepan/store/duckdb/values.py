@@ -5,6 +5,11 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from scalepan.store.table import TIMESTAMP
+
+AT = TIMESTAMP.format("?::DOUBLE")
+"""A time that is bound as seconds since 1970."""
+
 
 def utc(seconds: float) -> datetime:
     """As the store keeps times."""
