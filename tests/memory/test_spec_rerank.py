@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalepan.memory import rank
-from scalepan.memory.claim import faded
+from scalepan.memory.halflife import faded
 from scalepan.memory.recall.diversify import Contender, diversify
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.retrieval import Diversity, Hybrid, Rerank, Retrieval

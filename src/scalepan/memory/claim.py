@@ -1,7 +1,6 @@
 """What memory is made of: claims, where they come from, and who asks for them."""
 
 from datetime import UTC, datetime
-from math import exp, log
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
@@ -109,15 +108,6 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
 resolved(NewClaim, Provenance)
 
 Request = TypeVar("Request", bound=msgspec.Struct)
-
-
-def faded(value: float, age_days: float, half_life_days: float) -> float:
-    """What time has left of a value: half of it after each half-life.
-
-    >>> faded(0.8, 60, half_life_days=30)
-    0.2
-    """
-    return value * exp(-log(2) * max(age_days, 0.0) / half_life_days)
 
 
 def moment(text: str) -> float:

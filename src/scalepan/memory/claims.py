@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from scalepan.errors import NotFoundError
-from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, Provenance, faded, written
+from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, Provenance, written
+from scalepan.memory.halflife import faded
 from scalepan.policy.retrieval import Feedback
 from scalepan.redact import Redactor
 from scalepan.store.duckdb.reach import reach_sql

@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 
 from scalepan.memory.claim import SECONDS_A_DAY, moment
-from scalepan.memory.rank import Gains, fuse, g_factors, recency
+from scalepan.memory.rank import Gains, fuse, recency, score_final
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.population import Population
 from scalepan.policy.retrieval import Rerank, Retrieval
-from scalepan.score import Part, Rule, Score
+from scalepan.score import Part, Score
 
 FACTORS = ("utility", "confidence", "recency", "quality")
 MEASURED = ("text_rank", "vector_rank", "bm25", "cos", "score_div")
@@ -38,16 +38,11 @@ def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> d
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
     """The score once more: fused, then scaled by use, certainty, age and quality."""
-    weight, gains = inputs["weight"], gains_of(inputs)
-    s_vec, s_text = inputs["s_vec"] or 0.0, inputs["s_text"] or 0.0
-    base = at = fuse(s_vec, s_text, weight)
-    rules = []
-    for name, factor in g_factors(gains, msgspec.convert(inputs["policy"], Rerank)):
-        if at * factor != at:
-            rules.append(Rule(name, at, at * factor, f"x {factor:.3f}"))
-        at *= factor
-    parts = (Part("s_vec", s_vec, weight), Part("s_text", s_text, 1 - weight))
-    return Score("score_final", at, parts=parts, base=base, rules=tuple(rules), policy=inputs["policy_version"])
+    weight = inputs["weight"]
+    s_vec = Part("s_vec", inputs["s_vec"] or 0.0, weight)
+    s_text = Part("s_text", inputs["s_text"] or 0.0, 1 - weight)
+    rerank = msgspec.convert(inputs["policy"], Rerank)
+    return score_final(s_vec, s_text, gains_of(inputs), rerank, inputs["policy_version"])
 
 
 def gains_of(inputs: Mapping[str, Any]) -> Gains:

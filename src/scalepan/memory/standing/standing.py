@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from scalepan.memory.claim import SECONDS_A_DAY, faded
+from scalepan.memory.claim import SECONDS_A_DAY
+from scalepan.memory.halflife import faded
 from scalepan.policy.retrieval import Change, Feedback
 from scalepan.store.receipts import read_object
 from scalepan.store.rows import FeedbackRow

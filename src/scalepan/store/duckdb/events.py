@@ -42,12 +42,13 @@ class Events:
         EVENTS.insert(self._connection, rows)
         return [row.id for row in rows]
 
-    def newest(self, tenant: str, limit: int, without: Sequence[str] = ()) -> list[EventRow]:
-        """The last events of a tenant but those of some topics, newest first."""
+    def newest(self, tenant: str, project: str | None, limit: int, without: Sequence[str] = ()) -> list[EventRow]:
+        """The last events of a tenant, or of one of its projects, but those of some topics; newest first."""
+        within, values = ("", []) if project is None else ("AND (payload->>'project') = ? ", [project])
         return EVENTS.select(
             self._connection,
-            f"WHERE tenant = ? AND NOT {among('topic')} ORDER BY ts DESC, rowid DESC LIMIT {limit:d}",
-            [tenant, as_json(without)],
+            f"WHERE tenant = ? {within}AND NOT {among('topic')} ORDER BY ts DESC, rowid DESC LIMIT {limit:d}",
+            [tenant, *values, as_json(without)],
         )
 
     def last_decay(self, tenant: str, project: str | None) -> str | None:
@@ -58,6 +59,7 @@ class Events:
             [tenant, project],
         ).fetchone()
         return row[0] if row else None
+
 
 def _payload(event: "AddEvent") -> Any:
     named = isinstance(event.payload, dict) and event.project is not None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, faded
+from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim
+from scalepan.memory.halflife import faded, recencies
 from scalepan.memory.recall.claim_rules import allowed as rules_allow
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
@@ -245,9 +246,9 @@ class Shelf:
         )
 
     def _faded(self, name: str, rows: "Rows | Mask", now: float, half_life_days: float) -> "NDArray[np.float64]":
-        age = np.maximum(now - self.column(f"{name}_at")[rows], 0.0) / SECONDS_A_DAY
-        faded: NDArray[np.float64] = self.column(name)[rows] * np.exp(-np.log(2) * age / half_life_days)
-        return faded
+        age = (now - self.column(f"{name}_at")[rows]) / SECONDS_A_DAY
+        left: NDArray[np.float64] = self.column(name)[rows] * recencies(age, half_life_days)
+        return left
 
     def _code(self, name: str | None) -> int:
         return self._codes.setdefault(name, len(self._codes))
