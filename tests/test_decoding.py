@@ -16,7 +16,7 @@ ELSEWHERE = {
     "cls": "the decoder at the end of trace/model.py",
     "found.request": "store/operations.py, when an operation is registered",
     "found.response": "store/operations.py, when an operation is registered",
-    "repeated[id_].operation.response": "store/operations.py, when an operation is registered",
+    "repeated[row.id].operation.response": "store/operations.py, when an operation is registered",
     "tool.request": "serve/tools.py, for the whole table",
 }
 

@@ -29,7 +29,7 @@ def as_sent(policy: Policy | None = None) -> bytes:
 def redactor_for(here: "Here", sent: bytes, tenant: str | None, project: str | None = None) -> Redactor:
     """The redactor for a write. Without a policy of the caller, the policy in force at the owner is used."""
     known: dict[Any, Redactor] = here.state.setdefault("redactors", {})
-    key = (sent, tenant, project, here.state.get("policy_changes", 0))
+    key = (sent, tenant, project, here.policies.generation)
     found = known.get(key)
     if found is None:
         section: dict[str, Any] = msgspec.to_builtins(

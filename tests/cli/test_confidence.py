@@ -99,10 +99,15 @@ def test_questions_wait_and_are_answered(run: Run, tmp_path: Path) -> None:
     assert run("confidence", "answer", "dec_none", "yes").err == "scalepan: no decision 'dec_none' here\n"
     with Store(tmp_path / "notes.duckdb") as store:
         assert store.sql("SELECT * FROM labels") == []  # an answer is no label
+    assert json.loads(run("confidence", "pending", "--all", "--json").out)["label"] is None
+    assert run("confidence", "label", id_, "wrong", "--actor", "Bo").out == f"{id_}  wrong\n"
     assert run("confidence", "label", id_, "right", "--actor", "Bo").out == f"{id_}  right\n"
+    assert json.loads(run("confidence", "pending", "--all", "--json").out)["label"] == "right"
+    assert " right " in run("confidence", "pending", "--all").out
     assert run("confidence", "label", id_, "wrong", "--actor", "agent 7").code == 2
     with Store(tmp_path / "notes.duckdb") as store:
-        assert store.sql("SELECT target_id, label, actor FROM labels") == [[id_, "right", "Bo"]]
+        found = store.sql("SELECT target_id, label, actor FROM labels ORDER BY rowid")
+    assert found == [[id_, "wrong", "Bo"], [id_, "right", "Bo"]]
 
 
 def test_an_agent_cannot_answer_by_running_the_command(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from scalepan.evals import (
 )
 from scalepan.evals.registry import bind
 from scalepan.policy import load_policy
-from scalepan.score import Score
+from scalepan.score import Part, Rule, Score
 from tests.evals.spec import Json, case
 from tests.law import assert_law
 
@@ -118,6 +118,11 @@ def test_a_function_with_defaults_or_any_arguments_is_called_as_it_can_be() -> N
 def test_a_score_of_ones_own_is_taken_as_it_is() -> None:
     given_ = Score("mine", None, "not_applicable", reason="not today")
     assert own(lambda actual, expected: given_).status == "not_applicable"
+    parts = (Part("half", 0.5, 0.5), Part("all", 1.0, 0.5))
+    whole = Score("mine", 0.7, parts=parts, base=0.75, rules=(Rule("cut", 0.75, 0.7),))
+    result = own(lambda actual, expected: whole)
+    assert result.whole is whole
+    assert (result.score, result.details) == (0.7, None)
 
 
 def test_a_class_with_the_specs_own_spelling() -> None:

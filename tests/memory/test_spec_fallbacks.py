@@ -10,11 +10,10 @@ import pytest
 from scalepan.errors import MissingExtraError, PolicyError, TookTooLongError
 from scalepan.memory import Memory
 from scalepan.memory.ingest.rescan import Done
-from scalepan.store.duckdb.values import utc
 from scalepan.store.here import Here
 from scalepan.store.operation import Operation, commits
-from scalepan.store.operations import insert_rows
-from scalepan.store.policies import POLICY_COLUMNS, SetPolicy
+from scalepan.store.policies import SetPolicy
+from scalepan.store.rows import PolicyRow
 from tests.law import assert_law
 from tests.memory.conftest import Open, StandIn
 from tests.memory.spec import QUERY, events, near, number, only, retrieval
@@ -103,14 +102,13 @@ def test_without_calibration_the_plain_mapping_is_used_and_said(memory: Memory) 
 
 
 class KeepPolicy(msgspec.Struct, frozen=True):
-    row: dict[str, Any]
+    row: PolicyRow
 
 
 @commits(Operation("tests.keep_policy", KeepPolicy, Done))
 def keep_policy(here: Here, requests: Sequence[KeepPolicy]) -> list[Done]:
     """A policy, unchecked."""
-    insert_rows(here.connection, "policies", POLICY_COLUMNS, [request.row for request in requests])
-    here.after_commit(lambda: here.state.update(policy_changes=here.state.get("policy_changes", 0) + 1))
+    here.policies.add([request.row for request in requests])
     return [Done()] * len(requests)
 
 
@@ -175,8 +173,8 @@ def test_curves_that_do_not_load_or_fit_fall_back_with_a_note_and_an_event(
     memory.add("q")
     if door == "store":  # past the check: as an older version, or a hand, may have left it there
         policy, id_ = json.dumps({"retrieval": {"calibration": said}}), f"pol_{memory.who.tenant}"
-        row = {"id": id_, "ts": utc(0.0), "tenant": memory.who.tenant, "project": "default", "yaml": policy}
-        memory.store.call("tests.keep_policy", KeepPolicy({**dict.fromkeys(POLICY_COLUMNS), **row}))
+        row = PolicyRow(id_, 0.0, memory.who.tenant, "default", policy, version="", actor=None)
+        memory.store.call("tests.keep_policy", KeepPolicy(row))
     plain = {"text curve": "s_text", "vector curve": "s_vec"}
     for action in (memory.search, memory.activate):
         answer = action(QUERY)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 import yaml
 
@@ -175,6 +176,18 @@ def test_the_version_of_a_section_is_a_label_and_a_hash_of_its_content() -> None
     assert changed.version("value").startswith("2026-q4+")
     assert changed.version("value") != labeled.version("value")
     assert changed.version("embed") == plain.version("embed")
+
+
+def test_the_version_of_a_section_is_made_once() -> None:
+    policy = Policy()
+    assert policy.version("confidence") is policy.version("confidence")
+    changed = msgspec.structs.replace(policy.confidence, places=5)
+    assert changed.label_and_hash != policy.version("confidence")
+    assert msgspec.structs.replace(changed, places=policy.confidence.places).label_and_hash == policy.version(
+        "confidence"
+    )
+    assert "label_and_hash" not in msgspec.to_builtins(policy.confidence)
+    assert Policy().confidence == policy.confidence  # one has been asked, the other has not
 
 
 def test_the_schema_knows_what_the_loader_knows() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from copy import deepcopy
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -11,14 +11,15 @@ import pytest
 from scalepan.confidence.receipt import constants_of
 from scalepan.confidence.receipt import inputs_of as of_confidence
 from scalepan.evals.receipt import inputs_of as of_case
-from scalepan.memory.receipt import vote_inputs
+from scalepan.memory.standing.receipt import vote_inputs
 from scalepan.memory.standing.standing import Cast, Standing
 from scalepan.policy.confidence import Confidence
 from scalepan.policy.load import leaves
 from scalepan.policy.retrieval import Feedback, Rerank
 from scalepan.receipts import Number, votes
-from scalepan.receipts.rows import AGAIN, Row, number_of
+from scalepan.receipts.rows import AGAIN, number_of
 from scalepan.store.receipts import seal, sealed_of
+from scalepan.store.rows import ScoreRow
 from scalepan.trace import ReasoningTrace, TraceValuer
 from scalepan.trace.receipt import inputs_of as of_trace
 from tests.receipts.conftest import FACTORS, TRACE, WORDLESS
@@ -56,10 +57,11 @@ def put(inputs: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return copy
 
 
-def row_of(name: str, inputs: dict[str, Any], sealed: str) -> Row:
+def row_of(name: str, inputs: dict[str, Any], sealed: str) -> ScoreRow:
     score = AGAIN[name](INPUTS[name])
     body = msgspec.json.encode(score).decode()
-    return Row("scr_1", "2026-01-01", name, score.value, json.dumps(inputs), score.policy, body, None, sealed)
+    made = (name, score.value, json.dumps(inputs), score.policy, None, body)
+    return ScoreRow("scr_1", 1.8e9, *made, tenant="default", project=None, subject=None, seal=sealed)
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -91,14 +93,14 @@ def test_the_spec_s_own_example_by_hand() -> None:
 
 
 def test_every_input_of_a_vote() -> None:
-    at = datetime(2030, 3, 17, 17, 46, 40, 123457)
-    before = Standing(0.8, at.timestamp() - 30 * 86400, 0.5)
+    at = datetime(2030, 3, 17, 17, 46, 40, 123457, UTC).timestamp()
+    before = Standing(0.8, at - 30 * 86400, 0.5)
     body: dict[str, Any] = {"claim": "clm_1", "before": before._asdict(), "policy": msgspec.to_builtins(Feedback())}
-    body["after"] = before.voted("helpful", at.timestamp(), Feedback())._asdict()
+    body["after"] = before.voted("helpful", at, Feedback())._asdict()
     body["seal"] = seal(vote_inputs("helpful", at, body))
 
-    def explained(body: dict[str, Any], signal: str = "helpful", at: datetime = at) -> list[Number]:
-        return votes.vote_numbers(Cast("fb_1", signal, 0.0, body), "clm_1", at, None)
+    def explained(body: dict[str, Any], signal: str = "helpful", at: float = at) -> list[Number]:
+        return votes.vote_numbers(Cast("fb_1", signal, at, body), "clm_1", None)
 
     # Half of .8 is left after 30 days: .4 + .1.
     utility, confidence = explained(body)
@@ -115,7 +117,7 @@ def test_every_input_of_a_vote() -> None:
                     sent = msgspec.msgpack.decode(msgspec.msgpack.encode(number), type=Number)
                     assert sent.differences == number.differences
     assert explained(body, signal="harmful")[0].differences[0].what == "input signal"
-    assert explained(body, at=datetime(2030, 3, 18))[0].differences[0].what == "input at"
+    assert explained(body, at=at + 1)[0].differences[0].what == "input at"
     for path, _ in leaves(body["after"]):
         for instead in ("text", None, [1]):
             assert {number.status for number in explained(put(body, f"after.{path}", instead))} == {"unknown"}

@@ -5,13 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from scalepan.store import Store
-from scalepan.store.duckdb import writer
 from scalepan.store.own import AddEvent
 
 
@@ -26,7 +24,7 @@ def test_a_clock_that_is_put_right_by_years_has_no_write_applied_twice(
     """Answers are kept for a day. The latest are kept longer: the clock may have been wrong when they were written."""
     request = AddEvent(topic="ingest", trace_id="once")
     with Store(path) as store, monkeypatch.context() as patch:
-        patch.setattr(writer, "utc_now", lambda: datetime(1970, 1, 1))
+        patch.setattr("scalepan.clock.time", lambda: 0.0)
         store.call("store.add_event", request, id="request-1")
     with Store(path) as store:  # opening forgets old answers
         store.call("store.add_event", request, id="request-1")

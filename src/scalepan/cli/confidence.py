@@ -259,10 +259,13 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
         click.echo("nothing waits for an answer" if not everything else "nothing was decided yet")
         return
     rows = [
-        [d.id, d.at[:19], d.level, d.state, printable(d.decided_by or ""), question_text(d.call or d.action, d.because)]
+        [
+            *(d.id, d.at[:19], d.level, d.state, printable(d.decided_by or ""), d.label or ""),
+            question_text(d.call or d.action, d.because),
+        ]
         for d in found
     ]
-    show(table(["id", "asked", "level", "state", "by", "what"], rows))
+    show(table(["id", "asked", "level", "state", "by", "label", "what"], rows))
 
 
 @confidence.command()

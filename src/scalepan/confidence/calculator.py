@@ -13,7 +13,6 @@ from scalepan.policy import Policy, load_policy
 from scalepan.policy.confidence import Confidence
 from scalepan.policy.given import LEGAL as LEGAL_POLICY
 from scalepan.policy.given import policy_given
-from scalepan.policy.model import section_version
 from scalepan.score import Score
 
 Config = Policy | Confidence | None
@@ -70,7 +69,7 @@ class ConfidenceCalculator:
 
     def __init__(self, config: Config = None) -> None:
         self.policy = section_of(config_given(config))
-        self.version = section_version(self.policy)
+        self.version = self.policy.label_and_hash
 
     def calculate(self, factors: ConfidenceFactors | Mapping[str, Any]) -> ConfidenceScore:
         """How sure the agent may be of one step, by its factors or a dict of them."""
@@ -86,7 +85,7 @@ class ConfidenceAggregator:
 
     def __init__(self, config: Config = None) -> None:
         self.policy = section_of(config_given(config))
-        self.version = section_version(self.policy)
+        self.version = self.policy.label_and_hash
 
     def aggregate(self, scores: Sequence[Score], method: str | None = None) -> Score:
         """`mean`, `min`, or `weighted` (later steps more); by default what the policy says."""

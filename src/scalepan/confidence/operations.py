@@ -33,30 +33,14 @@ from scalepan.errors import BoundaryError, ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.store.ids import new_id
 from scalepan.store.operation import commits, reads
-from scalepan.store.operations import insert_rows, utc_now
 from scalepan.store.own import AddEvent
-from scalepan.store.receipts import Receipt, write_receipts
+from scalepan.store.receipts import Receipt
+from scalepan.store.rows import DecisionRow, LabelRow
+from scalepan.store.table import time_text
 
 if TYPE_CHECKING:
     from scalepan.store import Here
 
-DECISION_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "score_id": "VARCHAR",
-    "level": "VARCHAR",
-    "body": "JSON",
-}
-LABEL_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "target_id": "VARCHAR",
-    "label": "VARCHAR",
-    "actor": "VARCHAR",
-    "body": "JSON",
-}
 RIGHT, WRONG = "right", "wrong"
 
 
@@ -70,8 +54,8 @@ KEPT = (
 @commits(RECORD)
 def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
     """Keep decisions with the score that they came from."""
-    now = utc_now()
-    decisions: list[dict[str, Any]] = []
+    now = clock.time()
+    decisions: list[DecisionRow] = []
     receipts: list[Receipt] = []
     events: list[AddEvent] = []
     for given in requests:
@@ -90,22 +74,13 @@ def record(here: "Here", requests: Sequence[Record]) -> list[Recorded]:
         receipts.append(receipt)
         body = {name: getattr(request, name) for name in KEPT if name != "asker"}
         body["asker"] = _digest(id_, given.asked_by) if given.asked_by else ""
-        decisions.append(
-            {
-                "id": id_,
-                "ts": now,
-                "tenant": request.tenant,
-                "score_id": receipt.id,
-                "level": request.level,
-                "body": _json(body),
-            }
-        )
+        decisions.append(DecisionRow(id_, now, request.tenant, receipt.id, request.level, _json(body)))
         payload = {"decision": id_, "level": request.level, "state": request.state}
         events.append(AddEvent("decision", payload, request.tenant, project=request.project))
-    insert_rows(here.connection, "decisions", DECISION_COLUMNS, decisions)
-    write_receipts(here.connection, receipts)
+    here.decisions.add(decisions)
+    here.scores.add(receipts)
     here.events.add(events)
-    return [Recorded(row["id"]) for row in decisions]
+    return [Recorded(row.id) for row in decisions]
 
 
 TEXTS = {"action": 10_000, "reason": 2_000, "why": 2_000, "call": 10_000, "because": 2_000}
@@ -144,9 +119,7 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
     request = _redacted(here, given)
     found = _decision(here, request.id, request.tenant, request.project)
     if found.state != PENDING:
-        raise ConflictError(
-            f"'{request.id}' is {found.state} already{f', by {found.decided_by}' if found.decided_by else ''}"
-        )
+        raise _settled(found)
     if not request.expire:
         _refuse_asker(found, given.actor, given.identity)
     late = found.expires_at is not None and clock.time() > found.expires_at
@@ -158,10 +131,16 @@ def _answered(here: "Here", given: AnswerQuestion) -> Decided:
         by = f"{request.actor} ({request.identity})"
     changed = msgspec.structs.replace(found, state=state, decided_by=by, why=request.why)
     body = {name: getattr(changed, name) for name in KEPT}
-    here.connection.execute("UPDATE decisions SET body = ? WHERE id = ?", [_json(body), request.id])
+    if not here.decisions.settle(request.id, request.tenant, _json(body)):
+        raise _settled(_decision(here, request.id, request.tenant))
     payload = {"decision": request.id, "state": state}
     here.events.add([AddEvent("decision", payload, request.tenant, project=found.project)])
     return changed
+
+
+def _settled(found: Decided) -> ConflictError:
+    by = f", by {found.decided_by}" if found.decided_by else ""
+    return ConflictError(f"'{found.id}' is {found.state} already{by}")
 
 
 def _refuse_asker(found: Decided, *names: str | None) -> None:
@@ -180,24 +159,24 @@ def _digest(id_: str, name: str) -> str:
 @commits(LABEL)
 def label(here: "Here", requests: Sequence[LabelDecision]) -> list[Labelled]:
     """Keep labels. The last one of a decision counts; whoever asked gives none."""
-    rows: list[dict[str, Any]] = []
+    rows: list[LabelRow] = []
     for given in requests:
         request = _redacted(here, given)
         found = _decision(here, request.id, request.tenant, request.project)
         _refuse_asker(found, given.actor, given.identity)
         rows.append(
-            {
-                "id": new_id("lbl"),
-                "ts": utc_now(),
-                "tenant": request.tenant,
-                "target_id": request.id,
-                "label": RIGHT if request.right else WRONG,
-                "actor": request.actor or request.identity,
-                "body": _json({"why": request.why}),
-            }
+            LabelRow(
+                id=new_id("lbl"),
+                ts=clock.time(),
+                tenant=request.tenant,
+                target_id=request.id,
+                label=RIGHT if request.right else WRONG,
+                actor=request.actor or request.identity,
+                body=_json({"why": request.why}),
+            )
         )
-    insert_rows(here.connection, "labels", LABEL_COLUMNS, rows)
-    return [Labelled(row["id"], row["target_id"], row["label"]) for row in rows]
+    here.labels.add(rows)
+    return [Labelled(row.id, row.target_id, row.label) for row in rows]
 
 
 @reads(DECISION)
@@ -207,10 +186,8 @@ def decision(here: "Here", request: AskDecision) -> Decided:
 
 
 def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -> Decided:
-    row = here.connection.execute(
-        "SELECT id, ts::TEXT, level, body::TEXT FROM decisions WHERE id = ? AND tenant = ?", [id_, tenant]
-    ).fetchone()
-    found = _decided(row) if row is not None else None
+    row = here.decisions.get(id_, tenant)
+    (found,) = _decided(here, tenant, [row]) if row is not None else (None,)
     if found is None or (project is not None and found.project != project):
         raise NotFoundError(f"no decision '{shorten(id_)}' here")
     return found
@@ -219,17 +196,21 @@ def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -
 @reads(DECISIONS)
 def decisions(here: "Here", request: AskDecisions) -> Decisions:
     """What waits for an answer, or what was decided."""
-    waiting = (
-        "AND (body->>'state') = 'pending' AND (body->>'expires_at')::DOUBLE > ?" if request.pending else "AND ? >= 0"
-    )
-    rows = here.connection.execute(
-        f"SELECT id, ts::TEXT, level, body::TEXT FROM decisions WHERE tenant = ? {waiting} "  # noqa: S608 - constants
-        "AND (? IS NULL OR (body->>'project') = ?) "
-        f"ORDER BY ts DESC, rowid DESC LIMIT {request.limit:d}",
-        [request.tenant, clock.time(), request.project, request.project],
-    ).fetchall()
-    return Decisions([_decided(row) for row in rows])
+    pending_at = clock.time() if request.pending else None
+    rows = here.decisions.newest(request.tenant, request.project, request.limit, pending_at=pending_at)
+    return Decisions(_decided(here, request.tenant, rows))
 
 
-def _decided(row: Sequence[Any]) -> Decided:
-    return Decided(id=row[0], at=row[1], level=row[2], **msgspec.json.decode(row[3]))
+def _decided(here: "Here", tenant: str, rows: Sequence[DecisionRow]) -> list[Decided]:
+    """Decisions with the labels that count, where somebody gave one."""
+    labels = here.labels.last_of(tenant, [row.id for row in rows])
+    return [
+        Decided(
+            id=row.id,
+            at=time_text(row.ts),
+            level=row.level,
+            label=labels[row.id].label if row.id in labels else None,
+            **msgspec.json.decode(row.body),
+        )
+        for row in rows
+    ]

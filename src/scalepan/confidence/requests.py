@@ -40,6 +40,8 @@ class Decided(msgspec.Struct, frozen=True):
     process: int | None = None
     """The process that asked, where it asked by itself."""
     project: str | None = None
+    label: str | None = None
+    """`right` or `wrong`, where somebody said how it turned out; the last label counts."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

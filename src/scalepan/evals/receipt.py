@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from scalepan.errors import InputError
-from scalepan.evals.result import ScorerResult, case_score, is_passed
+from scalepan.evals.result import ScorerResult, judged
 from scalepan.evals.run import CaseResult
 from scalepan.score import Score
 
@@ -33,11 +32,7 @@ def body_of(result: CaseResult) -> dict[str, Any]:
 def recompute(inputs: Mapping[str, Any]) -> Score:
     """The average recomputed, and whether the case passes."""
     results = [ScorerResult(**one, reason="not measured") for one in inputs["scorers"].values()]
-    try:
-        passed = is_passed(results)
-    except InputError:
-        passed = False
-    score = case_score(results, inputs["policy_version"])
+    passed, score = judged(results, inputs["policy_version"])
     return msgspec.structs.replace(score, details={"verdict": _verdict(passed)})
 
 

@@ -135,6 +135,7 @@ class Bound(NamedTuple):
             status=score.status,
             reason=score.reason,
             details=score.details,
+            whole=score,
         )
 
 

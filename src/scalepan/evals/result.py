@@ -25,6 +25,8 @@ class ScorerResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     status: Status = "ok"
     reason: str = ""
     details: Any = None
+    whole: Score | None = None
+    """The scorer's Score as it gave it, with its parts and rules; None where no scorer was asked."""
 
     @property
     def passed(self) -> bool | None:
@@ -85,6 +87,15 @@ def case_score(results: Sequence[ScorerResult], policy: str) -> Score:
         for result in measured
     )
     return Score("case", value, parts=parts, base=value, policy=policy)
+
+
+def judged(results: Sequence[ScorerResult], policy: str) -> tuple[bool, Score]:
+    """Whether a case passes, and its average. A case in which nothing applies has not passed."""
+    try:
+        passed = is_passed(results)
+    except InputError:
+        passed = False
+    return passed, case_score(results, policy)
 
 
 def as_json(value: Any) -> Any:

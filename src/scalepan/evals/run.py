@@ -14,7 +14,7 @@ from scalepan.evals.cases import Case, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.kinds import EDITS, NONE_APPLIES, NOTHING, choose
 from scalepan.evals.registry import Bound, bind, load_scorers
-from scalepan.evals.result import ScorerResult, case_score, is_passed
+from scalepan.evals.result import ScorerResult, judged
 from scalepan.evals.task import stop_all
 from scalepan.policy import Policy
 from scalepan.policy.given import Given, policy_given
@@ -108,11 +108,7 @@ class Evaluator:
             Evidence(case.pages, output, case.user_message), self._evals, None, self._embedder, self._judge
         )
         results = tuple(self._results(self.bound_for(case), case, output, context))
-        try:
-            passed = is_passed(results)
-        except InputError:
-            passed = False
-        score = case_score(results, self._version)
+        passed, score = judged(results, self._version)
         if score.status == "not_applicable":
             score = msgspec.structs.replace(score, reason=NONE_APPLIES if results else NOTHING)
         return CaseResult(id=case.id, passed=passed, score=score, results=results, duration_ms=output.duration_ms)

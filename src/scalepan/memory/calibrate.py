@@ -14,6 +14,7 @@ from scalepan.memory.rank import norm_bm25, norm_cos, parameters
 from scalepan.memory.recall.boundary import check_whole, reach
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from scalepan.memory.recall.candidates.sought import Hit
+from scalepan.memory.recall.contexts import raw_scores
 from scalepan.memory.recall.deadline import Deadline
 from scalepan.memory.recall.search import sought_of
 from scalepan.memory.recall.weigh import calibrated
@@ -30,6 +31,7 @@ from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Curve, Method
 from scalepan.stats.calibration import fit_isotonic, fit_platt, fit_quantile, log_loss
 from scalepan.store.operation import reads
+from scalepan.store.receipts import read_object
 from scalepan.text import terms_version
 
 if TYPE_CHECKING:
@@ -66,19 +68,11 @@ def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     """What votes say about the candidates of active contexts: helpful was relevant, harmful was not."""
     rules = memory_state(here).rules(here, request)
     check_whole(request.who, "calibrate", rules.policy.boundary)
-    rows = here.connection.execute(
+    pairs = []
+    for row in here.votes.in_contexts(request.who.tenant, request.who.project):
         # The raw scores stand with the vote: contexts expire, and what was learned in them stays.
-        "SELECT f.context_id, f.body->'recalled'->>'bm25', f.body->'recalled'->>'cos', f.signal = 'helpful' "
-        "FROM feedbacks f JOIN claims c ON c.id = f.claim_id "
-        "WHERE f.context_id IS NOT NULL AND json_type(f.body->'recalled') = 'OBJECT' AND c.tenant = ? "
-        "AND c.project IS NOT DISTINCT FROM ? AND f.undone_at IS NULL "
-        "AND f.signal IN ('helpful', 'harmful') ORDER BY f.rowid",
-        [request.who.tenant, request.who.project],
-    ).fetchall()
-    pairs = [
-        VotedPair(context, None if bm25 is None else float(bm25), None if cos is None else float(cos), relevant)
-        for context, bm25, cos, relevant in rows
-    ]
+        raw = raw_scores(read_object(row.body)["recalled"])
+        pairs.append(VotedPair(row.context_id or "", raw["bm25"], raw["cos"], row.signal == "helpful"))
     morphology = rules.policy.retrieval.morphology
     return VotedPairs(pairs, memory_state(here).model(here) or "", terms_version(morphology))
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from scalepan.errors import counted
 from scalepan.memory.halflife import recency as recency
 from scalepan.policy.retrieval import Normalize, Rerank, Retrieval
+from scalepan.score import Part, Rule, Score
 from scalepan.text import has_fragment, word_count
 
 DEFAULT_NORMALIZE = Normalize()
@@ -117,6 +118,23 @@ def g_factors(gains: Gains, policy: Rerank = DEFAULT_RERANK) -> list[tuple[str, 
     if gains.qual is not None:
         factors.append(("quality", policy.quality.scale(gains.qual)))
     return factors
+
+
+def score_final(s_vec: Part, s_text: Part, gains: Gains, policy: Rerank, version: str) -> Score:
+    """The number of a claim: the two sides fused, then scaled by use, certainty, age and, if it counts, quality.
+
+    >>> sides = Part("s_vec", 0.91, 0.65), Part("s_text", 0.55, 0.35)
+    >>> round(score_final(*sides, Gains(0.5, 0.5, 1.0), Rerank(), ""), 6)
+    0.4704
+    """
+    base = at = fuse(s_vec.value, s_text.value, s_vec.weight)
+    rules = []
+    # Without quality there is one factor fewer than gains.
+    for (name, factor), gain in zip(g_factors(gains, policy), gains, strict=False):
+        if at * factor != at:  # what changes nothing is no rule
+            rules.append(Rule(name, at, at * factor, f"x {factor:.3f}, {name} {gain:.3f}"))
+        at *= factor
+    return Score("score_final", at, parts=(s_vec, s_text), base=base, rules=tuple(rules), policy=version)
 
 
 class Parameters(NamedTuple):

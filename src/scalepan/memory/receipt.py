@@ -1,19 +1,16 @@
-"""What a score_final and a vote were made of, and how each is made again."""
+"""What a score_final was made of, and how it is made again."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from scalepan.memory.claim import SECONDS_A_DAY, moment
-from scalepan.memory.rank import Gains, fuse, g_factors, recency
+from scalepan.memory.rank import Gains, fuse, recency, score_final
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.population import Population
-from scalepan.memory.standing.standing import Standing
-from scalepan.policy.retrieval import Feedback, Rerank, Retrieval
-from scalepan.score import Part, Rule, Score
-from scalepan.store.receipts import LostError
+from scalepan.policy.retrieval import Rerank, Retrieval
+from scalepan.score import Part, Score
 
 FACTORS = ("utility", "confidence", "recency", "quality")
 MEASURED = ("text_rank", "vector_rank", "bm25", "cos", "score_div")
@@ -41,16 +38,11 @@ def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> d
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
     """The score once more: fused, then scaled by use, certainty, age and quality."""
-    weight, gains = inputs["weight"], gains_of(inputs)
-    s_vec, s_text = inputs["s_vec"] or 0.0, inputs["s_text"] or 0.0
-    base = at = fuse(s_vec, s_text, weight)
-    rules = []
-    for name, factor in g_factors(gains, msgspec.convert(inputs["policy"], Rerank)):
-        if at * factor != at:
-            rules.append(Rule(name, at, at * factor, f"x {factor:.3f}"))
-        at *= factor
-    parts = (Part("s_vec", s_vec, weight), Part("s_text", s_text, 1 - weight))
-    return Score("score_final", at, parts=parts, base=base, rules=tuple(rules), policy=inputs["policy_version"])
+    weight = inputs["weight"]
+    s_vec = Part("s_vec", inputs["s_vec"] or 0.0, weight)
+    s_text = Part("s_text", inputs["s_text"] or 0.0, 1 - weight)
+    rerank = msgspec.convert(inputs["policy"], Rerank)
+    return score_final(s_vec, s_text, gains_of(inputs), rerank, inputs["policy_version"])
 
 
 def gains_of(inputs: Mapping[str, Any]) -> Gains:
@@ -70,23 +62,3 @@ def features_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
     s_vec, s_text = inputs["s_vec"], inputs["s_text"]
     fused = fuse(s_vec or 0.0, s_text or 0.0, inputs["weight"])
     return {"s_vec": s_vec, "s_text": s_text, "S": fused, "g": gains, **inputs["measured"]}
-
-
-def vote_inputs(signal: str, at: datetime | None, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a vote's outcome is made of: what it says and when, where the claim stood, and what votes did then.
-
-    Also which vote came before it: one that is gone leaves a gap.
-    """
-    if at is None or "before" not in body:
-        raise LostError("when it was cast, or where the claim stood then, is gone")
-    if "policy" not in body:
-        raise LostError("it was cast without the constants of its formula, as older versions of Scalepan did")
-    micros = round(at.replace(tzinfo=UTC).timestamp() * 1_000_000)
-    kept = {"before": body["before"], "policy": body["policy"], "previous": body.get("previous")}
-    return {"signal": signal, "at": micros, **kept}
-
-
-def vote_again(inputs: Mapping[str, Any]) -> Standing:
-    """What the vote made of the claim, once more."""
-    policy = msgspec.convert(inputs["policy"], Feedback)
-    return Standing.of(inputs["before"]).voted(inputs["signal"], inputs["at"] / 1_000_000, policy)

@@ -59,7 +59,7 @@ class MemoryState:
     def rules(self, here: "Here", request: Request) -> Rules:
         """The policy of this caller here: its own, and between file and environment what the store has for it."""
         who, overlay = request.who, request.overlay
-        key = (overlay, who.tenant, who.project, here.state.get("policy_changes", 0))
+        key = (overlay, who.tenant, who.project, here.policies.generation)
         found = self._rules.get(key)
         if found is None:
             policy, broken = _resolved(here, who, overlay)

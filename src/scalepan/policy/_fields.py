@@ -1,12 +1,25 @@
 """How a constant is written down: its type, its unit, its range, and one line of why."""
 
+from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
     """A group of constants. Immutable, and strict about unknown keys."""
+
+    @cached_property
+    def label_and_hash(self) -> str:
+        """Its version: the user's label, if there is one, and a hash of its content. Made once, for it never changes.
+
+        `2026-q4+1f0c9a3b22de`, or the hash alone.
+        """
+        content = msgspec.to_builtins(self)
+        label = content.pop("version", None)
+        digest = sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
+        return f"{label}+{digest}" if label else digest
 
 
 def number(why: str, unit: str, **bounds: float) -> msgspec.Meta:

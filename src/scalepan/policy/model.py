@@ -1,10 +1,7 @@
 """The whole policy: every constant of every formula, one section per part of Scalepan, each with its own version."""
 
 from functools import lru_cache
-from hashlib import sha256
 from typing import Any
-
-import msgspec
 
 from scalepan.check import json_schema, resolved
 from scalepan.policy._fields import Section
@@ -40,18 +37,11 @@ class Policy(Section, frozen=True, kw_only=True):
         >>> Policy().version("value") == Policy().version("value")
         True
         """
-        return section_version(getattr(self, section))
+        found: Section = getattr(self, section)
+        return found.label_and_hash
 
 
 resolved(Policy)
-
-
-def section_version(section: Section) -> str:
-    """Label and hash: `2026-q4+1f0c9a3b22de`, or the hash alone."""
-    content = msgspec.to_builtins(section)
-    label = content.pop("version")
-    digest = sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
-    return f"{label}+{digest}" if label else digest
 
 
 @lru_cache(maxsize=1)

@@ -16,13 +16,13 @@ from scalepan.memory.state import memory_state
 from scalepan.policy.load import leaves
 from scalepan.receipts import votes
 from scalepan.receipts.compare import UNFIT, Difference, Number, Status, attempt, differs, why
-from scalepan.receipts.rows import Row, Seen, kept, number_of
-from scalepan.store.duckdb.reach import reach_sql
-from scalepan.store.duckdb.schema import duckdb
-from scalepan.store.duckdb.values import utc
+from scalepan.receipts.rows import not_about, number_of
 from scalepan.store.operation import Operation, commits, reads
-from scalepan.store.receipts import Receipt, read_object, write_receipts
-from scalepan.store.request import Request
+from scalepan.store.reach import Reach
+from scalepan.store.receipts import Receipt, read_object
+from scalepan.store.request import Request, Who
+from scalepan.store.rows import ClaimRow, ContextItemRow, ContextRow, ScoreRow
+from scalepan.store.table import time_text
 
 if TYPE_CHECKING:
     from scalepan.store import Here
@@ -49,7 +49,7 @@ KEEP = Operation("receipts.keep", Keep, KeptIds)
 def keep_all(here: "Here", requests: Sequence[Keep]) -> list[KeptIds]:
     """Write numbers. What texts there are among their inputs and in their bodies come from traces and cases."""
     kept = [_redacted(here, receipt, request.redact) for request in requests for receipt in request.receipts]
-    write_receipts(here.connection, kept)
+    here.scores.add(kept)
     return [KeptIds([receipt.id for receipt in request.receipts]) for request in requests]
 
 
@@ -84,13 +84,32 @@ EXPLAIN = Operation("receipts.explain", Explain, Explained)
 def explain(here: "Here", request: Explain) -> Explained:
     """Make numbers again from what was kept, and compare."""
     rules = memory_state(here).rules(here, request)
-    where, values = reach_sql(reach_to_change(request.who, "explain", rules.policy.boundary), merged=True)
+    within = reach_to_change(request.who, "explain", rules.policy.boundary)
     # One state of the store: a vote that is counted meanwhile must not look like a change by hand.
-    here.connection.execute("BEGIN TRANSACTION READ ONLY")
-    try:
-        return _explained(Seen(here, request.who, where, values), request.id)
-    finally:
-        here.connection.execute("ROLLBACK")
+    with here.snapshot():
+        return _explained(Seen(here, request.who, within), request.id)
+
+
+class Seen(NamedTuple):
+    """The store as this caller may see it. What is out of reach looks as if it were not there."""
+
+    here: "Here"
+    who: Who
+    within: Reach
+
+    def claim(self, id_: str) -> ClaimRow | None:
+        """A claim's numbers."""
+        found = self.here.claims.reachable(self.within, [id_])
+        return found[0] if found else None
+
+    def score(self, id_: str) -> ScoreRow | None:
+        """A score."""
+        return self.here.scores.get(id_, *self.whose)
+
+    @property
+    def whose(self) -> tuple[str, str | None, Reach]:
+        """Whose scores the caller may see."""
+        return self.who.tenant, self.who.project, self.within
 
 
 def _explained(seen: Seen, id_: str | None) -> Explained:
@@ -108,9 +127,10 @@ def _explained(seen: Seen, id_: str | None) -> Explained:
 
 def _found(find: "Way", seen: Seen, id_: str) -> list[Number] | None:
     """What a way leads to. A row may be damaged in ways that nobody thought of, and then cannot be known."""
+    unreadable = (*UNFIT, seen.here.engine_error)
     try:
         return find(seen, id_)
-    except (*UNFIT, duckdb().Error) as error:
+    except unreadable as error:
         return [Number(id=id_, name="number", status="unknown", value=None, reason=why(error))]
 
 
@@ -121,41 +141,35 @@ def _said(id_: str, kind: str, numbers: list[Number]) -> Explained:
 
 
 def _number(seen: Seen, id_: str) -> list[Number] | None:
-    row = kept(seen, "id = ?", id_)
+    row = seen.score(id_)
     return None if row is None else [number_of(row)]
 
 
 def _about(seen: Seen, id_: str) -> list[Number] | None:
     # Tables show a trace without the first words of its id.
-    row = kept(seen, "subject IN (?, ?) AND name <> 'score_final'", id_, f"kp:trace:{id_}")
+    row = seen.here.scores.about([id_, f"kp:trace:{id_}"], *seen.whose)
     return None if row is None else [number_of(row)]
 
 
 def _last(seen: Seen) -> tuple[str, str, list[Number]]:
-    row = kept(seen, "true")
+    row = seen.here.scores.last(*seen.whose)
     if row is None:
         raise NotFoundError("no number was kept here yet")
     return row.id, "number", [number_of(row)]
 
 
 def _decision(seen: Seen, id_: str) -> list[Number] | None:
-    found = seen.rows(
-        "SELECT score_id, level, body::TEXT, ts::TEXT FROM decisions WHERE id = ? AND tenant = ? "
-        "AND ((body->>'project') IS NULL OR (body->>'project') = ?)",
-        id_,
-        seen.who.tenant,
-        seen.who.project,
-    )
-    if not found:
+    found = seen.here.decisions.get(id_, seen.who.tenant)
+    body = read_object(found.body) if found is not None else {}
+    if found is None or body.get("project") not in (None, seen.who.project):
         return None
-    score_id, level, body, at = found[0]
-    said = read_object(body).get("confidence", "none")
-    row = kept(seen, "id = ?", score_id)
+    said = body.get("confidence", "none")
+    row = seen.score(found.score_id or "")
     if row is None:
-        return [_gone(id_, "confidence", said, at)]
-    again, _ = attempt(lambda: of_confidence.level_of(row.made_of).value)
-    found_here = [*row.not_about(id_), *differs("confidence of the decision", said, row.value)]
-    found_here += differs("level of the decision", level, again) if again is not None else []
+        return [_gone(id_, "confidence", said, found.ts)]
+    again, _ = attempt(lambda: of_confidence.level_of(read_object(row.inputs)).value)
+    found_here = [*not_about(row, id_), *differs("confidence of the decision", said, row.value)]
+    found_here += differs("level of the decision", found.level, again) if again is not None else []
     return [number_of(row).but(found_here)]
 
 
@@ -164,101 +178,66 @@ def _context(seen: Seen, id_: str) -> list[Number] | None:
 
     Neither is one that has expired.
     """
-    context = seen.rows(
-        "SELECT policy_version, created_at::TEXT, items FROM active_contexts WHERE id = ? AND tenant = ? "
-        "AND project IS NOT DISTINCT FROM ? AND expires_at > ?",
-        id_,
-        seen.who.tenant,
-        seen.who.project,
-        utc(clock.time()),
-    )
-    if not context:
+    contexts = seen.here.contexts
+    context = contexts.get(id_, seen.who.tenant, seen.who.project)
+    if context is None or context.expires_at is None or context.expires_at <= clock.time():
         return None
-    version, at, recorded = context[0]
-    items = [
-        Item(id_, version, *row)
-        for row in seen.rows(
-            "SELECT claim_id, rank, score, features::TEXT, score_id FROM active_context_items WHERE ac_id = ? "
-            "ORDER BY rank",
-            id_,
-        )
-    ]
-    within = [item for item in items if seen.claim(item.claim) is not None]
-    others = "SELECT 1 FROM active_context_items i JOIN claims c ON c.id = i.claim_id WHERE i.ac_id = ? LIMIT 1"
-    if not within and seen.rows(others, id_):
+    within = [item for item in contexts.items(id_) if seen.claim(item.claim_id) is not None]
+    if not within and contexts.claims_left(id_):
         return None
-    return [*(_item(seen, item, at) for item in within), *_count(seen, id_, recorded, at)]
+    return [*(_item(seen, context, item) for item in within), *_count(seen, context)]
 
 
-class Item(NamedTuple):
-    """A claim as it stands in an active context."""
-
-    context: str
-    policy_version: str | None
-    claim: str
-    rank: int | None
-    score: float | None
-    features: str | None
-    score_id: str | None
-
-
-def _count(seen: Seen, id_: str, recorded: int | None, at: str | None) -> list[Number]:
+def _count(seen: Seen, context: ContextRow) -> list[Number]:
     """Whether as many claims are there as were kept and not forgotten, each with its own number.
 
     All count, also those out of reach. If it is so, there is nothing to say.
     """
-    ((found,),) = seen.rows(
-        "SELECT count(*) FROM active_context_items i JOIN claims c ON c.id = i.claim_id "
-        "JOIN scores s ON s.id = i.score_id AND s.subject = i.claim_id WHERE i.ac_id = ?",
-        id_,
-    )
+    id_, recorded, at = context.id, context.items, context.created_at
+    found = seen.here.contexts.claims_scored(id_)
     if found == recorded:
         return []
     if recorded is None:
         return [_gone(id_, "claims", None, at)]
     difference = Difference("claims with their own number", found, recorded)
-    return [Number(id=id_, name="claims", status="changed", value=found, differences=[difference], at=at or "")]
+    return [Number(id=id_, name="claims", status="changed", value=found, differences=[difference], at=time_text(at))]
 
 
-def _item(seen: Seen, item: Item, at: str | None) -> Number:
+def _item(seen: Seen, context: ContextRow, item: ContextItemRow) -> Number:
     """A claim of an active context: what stands with it there is what its number says."""
-    row = kept(seen, "id = ?", item.score_id) if item.score_id else None
+    row = seen.score(item.score_id or "")
     if row is None:
-        return _gone(item.claim, "score_final", item.score, at)
-    return number_of(row).but(list(_item_differences(item, row)))
+        return _gone(item.claim_id, "score_final", item.score, context.created_at)
+    return number_of(row).but(list(_item_differences(context, item, row)))
 
 
-def _item_differences(item: Item, row: Row) -> Iterator[Difference]:
-    made_of = row.made_of
-    yield from row.not_about(item.claim)
-    yield from differs("context of its number", made_of.get("context"), item.context)
+def _item_differences(context: ContextRow, item: ContextItemRow, row: ScoreRow) -> Iterator[Difference]:
+    made_of = read_object(row.inputs)
+    yield from not_about(row, item.claim_id)
+    yield from differs("context of its number", made_of.get("context"), context.id)
     yield from differs("rank in the context", item.rank, made_of.get("rank"))
     yield from differs("score in the context", item.score, row.value)
-    yield from differs("policy_version of the context", item.policy_version, row.policy_version)
+    yield from differs("policy_version of the context", context.policy_version, row.policy_version)
     again, _ = attempt(lambda: dict(leaves(of_recall.features_of(made_of))))
     stored = dict(leaves(read_object(item.features)))
     for name in stored | again if again is not None else ():
         yield from differs(f"feature {name}", stored.get(name), again.get(name))
 
 
-def _gone(id_: str, name: str, value: Any, at: str | None) -> Number:
+def _gone(id_: str, name: str, value: Any, at: float | None) -> Number:
     reason = "what it was made of was not kept, as older versions of Scalepan did, or is gone"
     value = value if isinstance(value, (int, float)) else None
-    return Number(id=id_, name=name, status="unknown", value=value, reason=reason, at=at or "")
+    return Number(id=id_, name=name, status="unknown", value=value, reason=reason, at=time_text(at))
 
 
 def _claim(seen: Seen, id_: str) -> list[Number] | None:
     kept = seen.claim(id_)
-    return None if kept is None else votes.of_claim(seen.here.connection, id_, kept)
+    return None if kept is None else votes.of_claim(seen.here, id_, kept)
 
 
 def _vote(seen: Seen, id_: str) -> list[Number] | None:
-    rows = seen.rows(
-        "SELECT claim_id, signal, ts, body::TEXT, undone_at::TEXT FROM feedbacks WHERE id = ? AND tenant = ?",
-        id_,
-        seen.who.tenant,
-    )
-    return None if not rows or seen.claim(rows[0][0]) is None else votes.of_vote(seen.here.connection, id_, rows[0])
+    row = seen.here.votes.get(id_, seen.who.tenant)
+    return None if row is None or seen.claim(row.claim_id) is None else votes.of_vote(seen.here, row)
 
 
 Way = Callable[[Seen, str], "list[Number] | None"]

@@ -21,6 +21,7 @@ from scalepan.serve import answers, requests
 from scalepan.serve.envelope import Caller
 from scalepan.serve.fence import Fence, clean, one_line
 from scalepan.store import Store
+from scalepan.store.own import LAST_EVENTS, AskEvents
 
 if TYPE_CHECKING:
     from scalepan.confidence import ConfidenceFactors
@@ -308,17 +309,11 @@ class Desk:
 
         A token that does not open every class is not told what others did with claims: their number is a hint too.
         """
-        tenant = _quoted(self.settings.tenant)
-        within = "" if asked.project is None else f"AND (payload->>'project') = {_quoted(asked.project)} "
         limited = self.settings.classes is not None and set(self.settings.classes) < set(CLASSES)
-        topics = f"AND topic NOT IN ({', '.join(map(repr, OF_CLAIMS))}) " if limited else ""
-        rows = self.store.sql(
-            "SELECT id, ts, topic, payload, request_id, trace_id FROM events "  # noqa: S608 - quotes are doubled
-            f"WHERE tenant = {tenant} {within}{topics}ORDER BY ts DESC, rowid DESC LIMIT {RECENT_EVENTS}"
-        )
-        names = ("id", "at", "topic", "payload", "request_id", "trace_id")
-        events = [dict(zip(names, row, strict=True)) for row in rows]
-        return [_safe({**event, "payload": _scalars(msgspec.json.decode(event["payload"]))}) for event in events]
+        without = list(OF_CLAIMS) if limited else []
+        request = AskEvents(self.settings.tenant, asked.project, RECENT_EVENTS, without)
+        events = self.store.call(LAST_EVENTS, request).events
+        return [_safe({**msgspec.structs.asdict(event), "payload": _scalars(event.payload)}) for event in events]
 
     @cached_property
     def _memory_for_all(self) -> "Memory":
@@ -393,11 +388,6 @@ class Desk:
             "provenance": {name: value for name, value in origin.items() if value is not None},
             "entities": [{"name": one_line(entity.name), "type": entity.type} for entity in claim.entities],
         }
-
-
-def _quoted(name: str) -> str:
-    """A name as SQL writes it."""
-    return "'" + name.replace("'", "''") + "'"
 
 
 def _check_may_answer(asked: Caller) -> None:

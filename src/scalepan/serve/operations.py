@@ -4,38 +4,24 @@ And of keys of requests: which request each belongs to.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from scalepan import clock
 from scalepan.errors import ConflictError, NotFoundError, shorten
 from scalepan.inforce import redacted, redactor_for
 from scalepan.names import Label
 from scalepan.policy.boundary import BoundaryClass
 from scalepan.store.operation import Operation, commits, reads
-from scalepan.store.operations import insert_rows, utc_now
 from scalepan.store.own import AddEvent, Nothing
+from scalepan.store.rows import TokenRow
 
 if TYPE_CHECKING:
     from scalepan.store import Here
 
 TOPIC = "token"
 LONGEST_NOTE = 1_000
-TOKEN_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "hash": "VARCHAR",
-    "tenant": "VARCHAR",
-    "project": "VARCHAR",
-    "classes": "JSON",
-    "note": "VARCHAR",
-    "expires_at": "TIMESTAMP",
-    "may_answer": "BOOLEAN",
-}
-_SELECT = (
-    "SELECT id, hash, tenant, project, classes::TEXT, note, epoch(ts), epoch(expires_at), "
-    "epoch(revoked_at), may_answer FROM tokens"
-)
 
 
 class Token(msgspec.Struct, frozen=True):
@@ -92,19 +78,25 @@ KEEP_TOKEN = Operation("serve.keep_token", KeepToken, Token)
 @commits(KEEP_TOKEN)
 def keep_token(here: "Here", requests: Sequence[KeepToken]) -> list[Token]:
     """Keep new tokens."""
-    now = utc_now()
-    rows: list[dict[str, Any]] = []
-    for request in requests:
-        row = msgspec.structs.asdict(request)
-        redactor = redactor_for(here, row.pop("redact"), request.tenant, request.project)
-        row["ts"] = now
-        row["note"] = shorten(redacted(request.note, redactor), LONGEST_NOTE) if request.note else None
-        row["classes"] = msgspec.json.encode(request.classes).decode()
-        row["expires_at"] = _timestamp(request.expires_at)
-        rows.append(row)
-    insert_rows(here.connection, "tokens", TOKEN_COLUMNS, rows)
+    now = clock.time()
+    here.tokens.add([_row(here, request, now) for request in requests])
     here.events.add([_event("created", request.id, request.tenant, request.project) for request in requests])
     return [_token(here, request.id) for request in requests]
+
+
+def _row(here: "Here", request: KeepToken, now: float) -> TokenRow:
+    redactor = redactor_for(here, request.redact, request.tenant, request.project)
+    return TokenRow(
+        id=request.id,
+        ts=now,
+        hash=request.hash,
+        tenant=request.tenant,
+        project=request.project,
+        classes=msgspec.json.encode(request.classes).decode(),
+        note=shorten(redacted(request.note, redactor), LONGEST_NOTE) if request.note else None,
+        expires_at=request.expires_at,
+        may_answer=request.may_answer,
+    )
 
 
 REVOKE_TOKEN = Operation("serve.revoke_token", RevokeToken, Token)
@@ -116,9 +108,8 @@ def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
     revoked = []
     for request in requests:
         found = _token(here, request.id)
-        if found.revoked_at is not None:
+        if not here.tokens.revoke(request.id, clock.time()):
             raise ConflictError(f"token '{request.id}' is revoked already")
-        here.connection.execute("UPDATE tokens SET revoked_at = ? WHERE id = ?", [utc_now(), request.id])
         here.events.add([_event("revoked", request.id, found.tenant, found.project)])
         revoked.append(_token(here, request.id))
     return revoked
@@ -130,29 +121,24 @@ TOKENS = Operation("serve.tokens", Nothing, Tokens)
 @reads(TOKENS)
 def tokens(here: "Here", _: Nothing) -> Tokens:
     """Every token there is."""
-    return Tokens([_read(row) for row in here.connection.execute(f"{_SELECT} ORDER BY ts, rowid").fetchall()])
+    return Tokens([_read(row) for row in here.tokens.all()])
 
 
 def _token(here: "Here", id_: str) -> Token:
-    row = here.connection.execute(f"{_SELECT} WHERE id = ?", [id_]).fetchone()
+    row = here.tokens.get(id_)
     if row is None:
         raise NotFoundError(f"no token '{id_}'; 'scalepan serve token list' shows them")
     return _read(row)
 
 
-def _read(row: Sequence[Any]) -> Token:
-    id_, hash_, tenant, project, classes, *more = row
-    return Token(id_, hash_, tenant, project, msgspec.json.decode(classes, type=tuple[BoundaryClass, ...]), *more)
+def _read(row: TokenRow) -> Token:
+    classes = msgspec.json.decode(row.classes, type=tuple[BoundaryClass, ...])
+    whose = row.id, row.hash, row.tenant, row.project
+    return Token(*whose, classes, row.note, row.ts, row.expires_at, row.revoked_at, row.may_answer)
 
 
 def _event(what: str, id_: str, tenant: str, project: str | None) -> AddEvent:
     return AddEvent(TOPIC, {"token": id_, "change": what}, tenant, project=project)
-
-
-def _timestamp(seconds: float | None) -> str | None:
-    from datetime import UTC, datetime
-
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ")
 
 
 class ClaimKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

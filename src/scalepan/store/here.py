@@ -9,14 +9,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
 from scalepan.store.duckdb.claims import Claims
+from scalepan.store.duckdb.contexts import Contexts
+from scalepan.store.duckdb.decisions import Decisions
 from scalepan.store.duckdb.entities import Entities
 from scalepan.store.duckdb.events import Events
 from scalepan.store.duckdb.figures import Figures
+from scalepan.store.duckdb.labels import Labels
+from scalepan.store.duckdb.meta import Meta
 from scalepan.store.duckdb.orphans import Orphans
+from scalepan.store.duckdb.policies import Policies
 from scalepan.store.duckdb.relations import Relations
+from scalepan.store.duckdb.requests import Requests
 from scalepan.store.duckdb.rewrite import ask_for_rewrite
+from scalepan.store.duckdb.schema import duckdb
+from scalepan.store.duckdb.scores import Scores
 from scalepan.store.duckdb.search import Search
+from scalepan.store.duckdb.tokens import Tokens
 from scalepan.store.duckdb.vectors import Vectors
+from scalepan.store.duckdb.votes import Votes
 from scalepan.store.operation import Operation, Req, Resp
 
 if TYPE_CHECKING:
@@ -29,6 +39,8 @@ class Host(Protocol):
     """What the owner does for the operations that run in it."""
 
     path: Path
+    policy_generation: int
+    """Moves with every commit that sets a policy."""
 
     @property
     def closing(self) -> bool:
@@ -120,6 +132,51 @@ class Here:
         """Counts over one project, of the claims that the rules are true of."""
         return Figures(self.connection, tenant, project, rules, moment)
 
+    @cached_property
+    def contexts(self) -> Contexts:
+        """What was recalled for a task."""
+        return Contexts(self.connection)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What the gate decided, or asks."""
+        return Decisions(self.connection)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """What turned out to be right."""
+        return Labels(self.connection)
+
+    @cached_property
+    def meta(self) -> Meta:
+        """What the store knows of itself."""
+        return Meta(self.connection)
+
+    @cached_property
+    def policies(self) -> Policies:
+        """What tenants and projects say."""
+        return Policies(self.connection, self._host, self.after_commit)
+
+    @cached_property
+    def requests(self) -> Requests:
+        """What was answered."""
+        return Requests(self.connection)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Numbers with what they were made of."""
+        return Scores(self.connection)
+
+    @cached_property
+    def tokens(self) -> Tokens:
+        """What opens the HTTP API."""
+        return Tokens(self.connection)
+
+    @cached_property
+    def votes(self) -> Votes:
+        """What was voted."""
+        return Votes(self.connection)
+
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Several reads that see one state of the store."""
@@ -132,6 +189,12 @@ class Here:
     def rewrite_at_close(self) -> None:
         """In a write: what was overwritten must leave the file too, when its owner closes it."""
         ask_for_rewrite(self.connection)
+
+    @property
+    def engine_error(self) -> type[Exception]:
+        """What the engine raises where a row cannot be read, such as JSON that is none."""
+        error: type[Exception] = duckdb().Error
+        return error
 
     def commit(self, operation: Operation[Req, Resp], request: Req) -> Resp:
         """Have the writer do an operation; its response comes when it is durable."""

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 Req = TypeVar("Req", bound=msgspec.Struct)
 Resp = TypeVar("Resp", bound=msgspec.Struct)
 
-OWN_HANDLERS = ("scalepan.store.own", "scalepan.store.policies", "scalepan.store.duckdb.check")
+OWN_HANDLERS = (
+    *("scalepan.store.own", "scalepan.store.policies"),
+    *("scalepan.store.duckdb.check", "scalepan.store.duckdb.sql"),
+)
 """Where the store's own operations are handled."""
 
 

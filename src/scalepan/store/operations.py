@@ -1,7 +1,6 @@
-"""Rows as one JSON text, and the time as the store keeps it."""
+"""Rows as one JSON text."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +31,3 @@ def _insert_statement(table: str, columns: tuple[tuple[str, str], ...]) -> Any:
         f"SELECT unnest(from_json_strict(?, '{shape}'), max_depth := 2)"
     )
     return statement
-
-
-def utc_now() -> datetime:
-    """As the store keeps times: UTC, without saying so in each."""
-    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,14 +1,11 @@
-"""The store's own operations: events, read-only SQL, and what the file is like."""
+"""The store's own operations: events, read-only SQL, and what the store is like. The last two are the engine's."""
 
 from collections.abc import Sequence
-from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
-from scalepan.errors import StoreError
-from scalepan.store.duckdb.schema import VERSION, duckdb, reason
-from scalepan.store.duckdb.select import check_select
 from scalepan.store.operation import Operation, commits, reads
 
 if TYPE_CHECKING:
@@ -44,6 +41,54 @@ def add_event(here: "Here", requests: Sequence[AddEvent]) -> list[EventAdded]:
     return [EventAdded(id_) for id_ in here.events.add(requests)]
 
 
+class AskEvents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The last events of a tenant, or of one of its projects."""
+
+    tenant: str
+    project: str | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    without: list[str] = []
+    """Topics that are left out."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """An event as it is kept."""
+
+    id: str
+    at: str
+    topic: str
+    payload: Any
+    request_id: str | None
+    trace_id: str | None
+
+
+class Happened(msgspec.Struct, frozen=True):
+    """Events, newest first."""
+
+    events: list[Event]
+
+
+LAST_EVENTS = Operation("store.last_events", AskEvents, Happened)
+
+
+@reads(LAST_EVENTS)
+def last_events(here: "Here", request: AskEvents) -> Happened:
+    """What happened last."""
+    return Happened(
+        [
+            Event(
+                id=row.id,
+                at=datetime.fromtimestamp(row.ts, UTC).replace(tzinfo=None).isoformat(),
+                topic=row.topic,
+                payload=msgspec.json.decode(row.payload),
+                request_id=row.request_id,
+                trace_id=row.trace_id,
+            )
+            for row in here.events.newest(request.tenant, request.project, request.limit, request.without)
+        ]
+    )
+
+
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A read-only query, and which rows of its answer are wanted."""
 
@@ -63,39 +108,6 @@ class Rows(msgspec.Struct, frozen=True):
 SQL = Operation("store.sql", Query, Rows)
 
 
-@reads(SQL)
-def run_sql(here: "Here", request: Query) -> Rows:
-    """A SELECT over the store's tables, and nothing else. It sees one state of them, and can change nothing."""
-    module, cursor = duckdb(), here.connection
-    check_select(cursor, request.sql)
-    cursor.execute("BEGIN TRANSACTION READ ONLY")
-    try:
-        cursor.execute(request.sql)
-        columns = [name for name, *_ in cursor.description or ()]
-        skipped = cursor.fetchmany(request.offset) if request.offset else []
-        rows = cursor.fetchmany(request.limit + 1) if len(skipped) == request.offset else []
-    except (module.IOException, module.FatalException):
-        raise  # the file's fault, not the query's
-    except module.Error as error:
-        raise StoreError(reason(error)) from None
-    finally:
-        with suppress(module.Error):
-            cursor.execute("ROLLBACK")
-    shown = [[_plain(value) for value in row] for row in rows[: request.limit]]
-    return Rows(columns, shown, more=len(rows) > request.limit)
-
-
-def _plain(value: Any) -> Any:
-    """What MessagePack can carry; times and other types as text."""
-    if value is None or isinstance(value, (bool, int, float, str, bytes)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
-
-
 class Nothing(msgspec.Struct, frozen=True):
     """A request without content."""
 
@@ -110,12 +122,3 @@ class Info(msgspec.Struct, frozen=True):
 
 
 INFO = Operation("store.info", Nothing, Info)
-
-
-@reads(INFO)
-def info(here: "Here", _: Nothing) -> Info:
-    """Versions, rows by table, and bytes."""
-    cursor = here.connection
-    names = cursor.execute("SELECT table_name, estimated_size FROM duckdb_tables() ORDER BY 1").fetchall()
-    size = cursor.execute("SELECT sum(total_blocks * block_size) FROM pragma_database_size()").fetchone()
-    return Info(VERSION, duckdb().__version__, dict(names), int(size[0] or 0) if size else 0)

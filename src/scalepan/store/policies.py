@@ -1,11 +1,12 @@
 """Policies of tenants and projects: YAML texts with a history, each change an event."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import yaml
 
+from scalepan import clock
 from scalepan.check import Problem
 from scalepan.errors import ConflictError, InputError, PolicyError
 from scalepan.policy import Layer, resolve
@@ -13,22 +14,13 @@ from scalepan.policy.load import drop_curves
 from scalepan.policy.trust import reserved
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, commits, reads
-from scalepan.store.operations import insert_rows, utc_now
 from scalepan.store.own import AddEvent
+from scalepan.store.rows import PolicyRow
+from scalepan.store.table import time_text
 from scalepan.yamlfile import parse_yaml
 
 if TYPE_CHECKING:
     from scalepan.store.here import Here
-
-POLICY_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "project": "VARCHAR",
-    "yaml": "VARCHAR",
-    "version": "VARCHAR",
-    "actor": "VARCHAR",
-}
 
 
 class SetPolicy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,40 +93,34 @@ SET_POLICY = Operation("store.set_policy", SetPolicy, PolicySet)
 @commits(SET_POLICY)
 def set_policy(here: "Here", requests: Sequence[SetPolicy]) -> list[PolicySet]:
     """Check each policy, keep it, and tell of it by an event."""
-    now = utc_now()
-    done: list[PolicySet] = []
-    rows: list[dict[str, Any]] = []
+    now = clock.time()
+    rows: list[PolicyRow] = []
     for request in requests:
         if request.replaces is not None:
             _check_last(here, request, rows)
         said = layer(request.yaml, _origin(request.tenant, request.project), keep=True)
         policy = resolve([said])
         version = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
-        done.append(PolicySet(new_id("pol"), version))
-        row = {**msgspec.to_builtins(request), "id": done[-1].id, "ts": now, "version": version}
-        rows.append({name: row[name] for name in POLICY_COLUMNS})
-    insert_rows(here.connection, "policies", POLICY_COLUMNS, rows)
+        rows.append(
+            PolicyRow(new_id("pol"), now, request.tenant, request.project, request.yaml, version, request.actor)
+        )
+    here.policies.add(rows)
     here.events.add(
         [
-            AddEvent("policy", {"id": row["id"], "project": row["project"], "version": row["version"]}, row["tenant"])
+            AddEvent("policy", {"id": row.id, "project": row.project, "version": row.version}, row.tenant)
             for row in rows
         ],
     )
-    # What was resolved with the policies of before is stale.
-    here.after_commit(lambda: here.state.update(policy_changes=here.state.get("policy_changes", 0) + 1))
-    return done
+    return [PolicySet(row.id, row.version) for row in rows]
 
 
-def _check_last(here: "Here", request: SetPolicy, waiting: Sequence[dict[str, Any]]) -> None:
+def _check_last(here: "Here", request: SetPolicy, waiting: Sequence[PolicyRow]) -> None:
     """What is replaced must be the last: in the table, or among those that the same transaction is about to write."""
-    whose = WhosePolicy(request.tenant, request.project)
-    written = [row["id"] for row in waiting if (row["tenant"], row["project"]) == (whose.tenant, whose.project)]
-    changes = policy_history(here, whose).changes
-    last = written[-1] if written else changes[0].id if changes else ""
-    if last != request.replaces:
-        raise ConflictError(
-            f"the policy of {_origin(whose.tenant, whose.project)} was changed meanwhile; read it again"
-        )
+    tenant, project = request.tenant, request.project
+    written = [row for row in waiting if (row.tenant, row.project) == (tenant, project)]
+    last = written[-1] if written else here.policies.last(tenant, project)
+    if (last.id if last is not None else "") != request.replaces:
+        raise ConflictError(f"the policy of {_origin(tenant, project)} was changed meanwhile; read it again")
 
 
 POLICY_HISTORY = Operation("store.policy_history", WhosePolicy, PolicyChanges)
@@ -143,13 +129,11 @@ POLICY_HISTORY = Operation("store.policy_history", WhosePolicy, PolicyChanges)
 @reads(POLICY_HISTORY)
 def policy_history(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What a tenant's or a project's policy was, and since when."""
-    found = here.connection.execute(
-        "SELECT id, ts::TEXT, tenant, project, version, actor, yaml FROM policies "
-        # The last that was set, whatever the clock said: one that went back must not bring an old policy back.
-        "WHERE tenant = ? AND project IS NOT DISTINCT FROM ? ORDER BY rowid DESC",
-        [request.tenant, request.project],
-    ).fetchall()
-    return PolicyChanges([PolicyChange(*row) for row in found])
+    return PolicyChanges([_change(row) for row in here.policies.history(request.tenant, request.project)])
+
+
+def _change(row: PolicyRow) -> PolicyChange:
+    return PolicyChange(row.id, time_text(row.ts), row.tenant, row.project, row.version, row.actor, row.yaml)
 
 
 POLICY_LAYERS = Operation("store.policy_layers", WhosePolicy, PolicyChanges)
@@ -158,9 +142,9 @@ POLICY_LAYERS = Operation("store.policy_layers", WhosePolicy, PolicyChanges)
 @reads(POLICY_LAYERS)
 def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
     """What is in force: the tenant's newest policy, then the project's."""
-    whose = [WhosePolicy(request.tenant)] + ([request] if request.project is not None else [])
-    newest = [policy_history(here, one).changes[:1] for one in whose]
-    return PolicyChanges([change for changes in newest for change in changes])
+    projects = [None] if request.project is None else [None, request.project]
+    newest = [here.policies.last(request.tenant, project) for project in projects]
+    return PolicyChanges([_change(row) for row in newest if row is not None])
 
 
 def as_layers(changes: PolicyChanges, dropped: list[Problem] | None = None) -> list[Layer]:

@@ -7,35 +7,17 @@ can write a seal.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from scalepan.errors import StoreError
 from scalepan.policy.load import leaves
 from scalepan.store.ids import new_id
-from scalepan.store.operations import insert_rows, utc_now
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
-SCORE_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "name": "VARCHAR",
-    "value": "DOUBLE",
-    "inputs": "JSON",
-    "policy_version": "VARCHAR",
-    "model": "VARCHAR",
-    "body": "JSON",
-    "tenant": "VARCHAR",
-    "project": "VARCHAR",
-    "subject": "VARCHAR",
-    "seal": "VARCHAR",
-}
 MARK = 8
 """Characters of one mark."""
 DIGITS = 20
@@ -62,23 +44,6 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True):
     subject: str | None = None
     """What the number is about: a decision, a claim, a trace, a case."""
     id: str = msgspec.field(default_factory=lambda: new_id("scr"))
-
-
-def write_receipts(connection: "DuckDBPyConnection", receipts: Sequence[Receipt]) -> None:
-    """Write numbers, each with what it was made of and the seal of that."""
-    now = utc_now()
-    rows = [
-        {
-            **msgspec.structs.asdict(one),
-            "ts": now,
-            "inputs": msgspec.json.encode(one.inputs).decode(),
-            "body": msgspec.json.encode(one.body).decode(),
-            "seal": seal(sealed_of(one.name, one.subject, one.inputs)),
-        }
-        for one in receipts
-    ]
-    if rows:
-        insert_rows(connection, "scores", SCORE_COLUMNS, rows)
 
 
 def sealed_of(name: str, subject: str | None, inputs: Mapping[str, Any]) -> dict[str, Any]:

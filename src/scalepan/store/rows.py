@@ -88,16 +88,6 @@ class LabelRow(Row, frozen=True, gc=False):
     body: Json
 
 
-class TraceRow(Row, frozen=True, gc=False):
-    """A trace whose value was stored."""
-
-    id: str
-    ts: Time
-    tenant: str
-    project: str | None
-    body: Json
-
-
 class ClaimRow(Row, frozen=True, gc=False):
     """Something remembered. `utility_at` and `quality_at` say since when the two numbers fade."""
 
@@ -250,7 +240,6 @@ POLICIES = Table("policies", PolicyRow, owner=["tenant", "project"])
 SCORES = Table("scores", ScoreRow, owner=["tenant", "project"])
 DECISIONS = Table("decisions", DecisionRow, owner=["tenant"])
 LABELS = Table("labels", LabelRow, owner=["tenant"])
-TRACES = Table("traces", TraceRow, owner=["tenant", "project"])
 CLAIMS = Table("claims", ClaimRow, key="id", owner=["tenant", "project", "session", "boundary_class"])
 VECTORS = Table("claim_vectors", VectorRow)
 CONTEXTS = Table("active_contexts", ContextRow, owner=["tenant", "project", "session"])
@@ -262,6 +251,6 @@ RELATIONS = Table("relations", RelationRow, owner=["tenant"])
 TOKENS = Table("tokens", TokenRow, key="id", owner=["tenant", "project"])
 
 TABLES: tuple[Table[Any], ...] = (
-    *(META, REQUESTS, EVENTS, POLICIES, SCORES, DECISIONS, LABELS, TRACES, CLAIMS, VECTORS, CONTEXTS, CONTEXT_ITEMS),
+    *(META, REQUESTS, EVENTS, POLICIES, SCORES, DECISIONS, LABELS, CLAIMS, VECTORS, CONTEXTS, CONTEXT_ITEMS),
     *(FEEDBACKS, ENTITIES, CLAIM_ENTITIES, RELATIONS, TOKENS),
 )

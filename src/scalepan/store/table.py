@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from math import floor
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Time = Annotated[float, "TIMESTAMP"]
 """Seconds since 1970 in Python; a UTC timestamp in the table."""
+TIMESTAMP = "make_timestamp(round({} * 1000000)::BIGINT)"
+"""How such a column is made of seconds."""
 Json = Annotated[str, "JSON"]
 """JSON as text. Whoever reads it knows its type."""
 Generation = Annotated[int, "BIGINT"]
@@ -32,6 +35,27 @@ Vector = Annotated[list[float], "FLOAT[384]"]
 """A vector; its width follows the model, see `Claims.reset_vectors`."""
 
 _SQL_TYPES = {str: "TEXT", float: "DOUBLE", int: "INTEGER", bool: "BOOLEAN"}
+
+
+def to_microsecond(seconds: float) -> float:
+    """A time as a column keeps it, so that what is computed from it comes out the same when it is read again."""
+    whole = floor(seconds)
+    return whole + round((seconds - whole) * 1_000_000) / 1_000_000
+
+
+def time_text(seconds: float | None) -> str:
+    """A time as the database writes it; nothing, where it is gone.
+
+    >>> time_text(0.25), time_text(None), time_text(float("inf"))
+    ('1970-01-01 00:00:00.25', '', 'inf')
+    """
+    if seconds is None:
+        return ""
+    try:
+        text = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ")
+    except (ValueError, OverflowError, OSError):  # a row that was damaged or edited by hand
+        return str(seconds)
+    return text.rstrip("0") if "." in text else text
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
@@ -53,7 +77,8 @@ class Column(NamedTuple):
         """How it is selected, so that Python gets what the row struct promises."""
         match self.type:
             case "TIMESTAMP":
-                return f"epoch({self.name})"
+                # epoch() of an `infinity`, which a hand may have put there, is NULL.
+                return f"CASE WHEN isinf({self.name}) THEN 'inf'::DOUBLE ELSE epoch({self.name}) END"
             case "JSON":
                 return f"{self.name}::TEXT"
             case _:

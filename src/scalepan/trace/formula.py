@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scalepan.errors import InputError, counted
 from scalepan.policy.value import ScoringWeights, Value
-from scalepan.score import Rule
+from scalepan.score import Part, Rule, Score, Source
 from scalepan.trace.model import STEP_TYPES, ReasoningTrace
 
 
@@ -82,6 +82,29 @@ def outcome_confidence(confidence: float, success: bool, policy: Value) -> float
     return confidence * (1.0 if success else policy.outcome_confidence.failure_factor)
 
 
+class Stated(NamedTuple):
+    """O, and what it could be where the trace does not say."""
+
+    value: float
+    source: Source
+    note: str
+    worst: float
+    best: float
+
+
+def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Stated:
+    """O from what a trace states, and from what it leaves open."""
+    if confidence is not None and success is not None:
+        value = outcome_confidence(confidence, success, policy)
+        return Stated(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
+    worst = outcome_confidence(confidence or 0.0, success is True, policy)
+    best = outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
+    missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
+    # The fallback is a place between worst and best, so that the value never leaves its own range.
+    value = worst + policy.outcome_confidence.fallback * (best - worst)
+    return Stated(value, "default", f"{missing} not stated", worst, best)
+
+
 def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -> float:
     """The weighted sum, left to right as the contract writes it."""
     return (
@@ -121,6 +144,35 @@ def rules(base: float, shape: Shape, success: bool, policy: Value) -> tuple[Rule
         )
     change("clamp", min(1.0, max(0.0, score)), "0 to 1")
     return tuple(applied)
+
+
+def value_score(
+    shape: Shape,
+    novelty: Part,
+    outcome: Stated,
+    success: bool | None,
+    weights: ScoringWeights,
+    policy: Value,
+    version: str,
+) -> Score:
+    """The value of a trace, from what is measured of it."""
+    c, d = complexity(shape, policy), tool_diversity(shape, policy)
+    base = composite(c, novelty.value, d, outcome.value, weights)
+    applied = rules(base, shape, success is True, policy)
+    used = f"{counted(shape.tools, 'tool')}, {counted(shape.steps, 'step')}"
+    parts = (
+        Part("complexity", c, weights.complexity, note=_complexity_note(shape)),
+        novelty,
+        Part("tool_diversity", d, weights.tool_diversity, note=used),
+        Part("outcome_confidence", outcome.value, weights.outcome_confidence, outcome.source, outcome.note),
+    )
+    value = applied[-1].after if applied else base
+    return Score("value", value, parts=parts, base=base, rules=applied, policy=version)
+
+
+def _complexity_note(shape: Shape) -> str:
+    recovered = f", {counted(shape.recoveries, 'recovery', 'recoveries')}" if shape.recoveries else ""
+    return f"{counted(shape.types, 'step type')}, {counted(shape.steps, 'step')}{recovered}"
 
 
 def after_rules(base: float, shape: Shape, success: bool, policy: Value) -> float:

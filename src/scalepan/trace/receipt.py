@@ -10,7 +10,6 @@ from scalepan.score import Part, Score
 from scalepan.trace import formula
 from scalepan.trace.formula import Shape
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.value import outcome_of
 
 CONSTANTS = (
     *("complexity", "tool_diversity", "outcome_confidence", "single_step_penalty", "error_recovery_bonus"),
@@ -43,23 +42,10 @@ def recompute(inputs: Mapping[str, Any]) -> Score:
     """The value, recomputed."""
     policy = msgspec.convert(inputs["policy"], Value)
     weights = msgspec.convert(inputs["weights"], ScoringWeights)
-    shape, novelty = Shape(**inputs["shape"]), inputs["novelty"]
-    outcome = outcome_of(inputs["confidence"], inputs["success"], policy)
-    c, d = formula.complexity(shape, policy), formula.tool_diversity(shape, policy)
-    base = formula.composite(c, novelty, d, outcome.value, weights)
-    rules = formula.rules(base, shape, inputs["success"] is True, policy)
-    value = rules[-1].after if rules else base
-    return Score(
-        "value",
-        value,
-        parts=(
-            Part("complexity", c, weights.complexity),
-            Part("novelty", novelty, weights.novelty),
-            Part("tool_diversity", d, weights.tool_diversity),
-            Part("outcome_confidence", outcome.value, weights.outcome_confidence),
-        ),
-        base=base,
-        rules=rules,
-        details={"verdict": "share" if value >= inputs["gate"] else "keep"},
-        policy=inputs["policy_version"],
-    )
+    success = inputs["success"]
+    novelty = Part("novelty", inputs["novelty"], weights.novelty)
+    outcome = formula.outcome_of(inputs["confidence"], success, policy)
+    shape, version = Shape(**inputs["shape"]), inputs["policy_version"]
+    score = formula.value_score(shape, novelty, outcome, success, weights, policy, version)
+    verdict = "share" if score >= inputs["gate"] else "keep"
+    return msgspec.structs.replace(score, details={"verdict": verdict})

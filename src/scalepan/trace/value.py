@@ -4,18 +4,17 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from scalepan.arguments import as_instance, wrong
 from scalepan.embed import shared_encoder
 from scalepan.embed.find import embed_settings
-from scalepan.errors import counted
 from scalepan.policy import Policy
 from scalepan.policy.given import Given, policy_given
 from scalepan.policy.value import Value
-from scalepan.score import Part, Score, Source
+from scalepan.score import Part, Score
 from scalepan.trace import formula, gate
 from scalepan.trace.formula import Shape
 from scalepan.trace.model import ReasoningTrace, check_stated
@@ -119,66 +118,30 @@ class TraceValuer:
 
     def _score(self, trace: ReasoningTrace, novelty: Novelty, start: float) -> Score:
         policy = self._value
-        domain, success = trace.metadata.task_domain, trace.metadata.success is True
+        domain, success = trace.metadata.task_domain, trace.metadata.success
         profile, weights = policy.profile(domain)
         shape = formula.shape_of(trace)
-        outcome = outcome_of(trace.outcome.confidence, trace.metadata.success, policy)
-        c = formula.complexity(shape, policy)
-        d = formula.tool_diversity(shape, policy)
-        base = formula.composite(c, novelty.value, d, outcome.value, weights)
-        rules = formula.rules(base, shape, success, policy)
-        value = rules[-1].after if rules else base
-        parts = (
-            Part("complexity", c, weights.complexity, note=_complexity_note(shape)),
-            Part("novelty", novelty.value, weights.novelty, novelty.source, novelty.note),
-            Part(
-                "tool_diversity",
-                d,
-                weights.tool_diversity,
-                note=f"{counted(shape.tools, 'tool')}, {counted(shape.steps, 'step')}",
-            ),
-            Part("outcome_confidence", outcome.value, weights.outcome_confidence, outcome.source, outcome.note),
-        )
+        outcome = formula.outcome_of(trace.outcome.confidence, success, policy)
+        measured = Part("novelty", novelty.value, weights.novelty, novelty.source, novelty.note)
+        score = formula.value_score(shape, measured, outcome, success, weights, policy, self._version)
         threshold = policy.gate_for(domain)
-        needed = formula.base_needed(threshold, shape, success, policy)
+        needed = formula.base_needed(threshold, shape, success is True, policy)
+        lift = needed - score.base if needed is not None and score.base is not None else None
         details = ValueDetails(
             domain=domain,
             profile=profile,
-            gate=gate.judge(value, threshold, parts, needed - base if needed is not None else None),
+            gate=gate.judge(float(score), threshold, score.parts, lift),
             nearest=novelty.nearest,
-            range=_range(parts, trace, shape, outcome, policy) if outcome.source != "measured" else None,
+            range=_range(score.parts, trace, shape, outcome, policy) if outcome.source != "measured" else None,
             text_length=novelty.text_length,
             text_cut=novelty.text_cut,
             took_ms=(perf_counter() - start) * 1000.0,
         )
-        return Score("value", value, parts=parts, base=base, rules=rules, details=details, policy=self._version)
-
-
-class Outcome(NamedTuple):
-    """O, and its range if the trace does not say."""
-
-    value: float
-    source: Source
-    note: str
-    worst: float
-    best: float
-
-
-def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Outcome:
-    """O from what a trace states and what it leaves open."""
-    if confidence is not None and success is not None:
-        value = formula.outcome_confidence(confidence, success, policy)
-        return Outcome(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
-    worst = formula.outcome_confidence(confidence or 0.0, success is True, policy)
-    best = formula.outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
-    missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
-    # The fallback is a place between worst and best, so that the value never leaves its own range.
-    value = worst + policy.outcome_confidence.fallback * (best - worst)
-    return Outcome(value, "default", f"{missing} not stated", worst, best)
+        return msgspec.structs.replace(score, details=details)
 
 
 def _range(
-    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: Outcome, policy: Value
+    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: formula.Stated, policy: Value
 ) -> tuple[float, float]:
     """The value at its worst and at its best, whatever the trace leaves open."""
     c, n, d, _ = (part.value for part in parts)
@@ -190,11 +153,6 @@ def _range(
         formula.after_rules(worst, shape, success is True, policy),
         formula.after_rules(best, shape, success is not False, policy),
     )
-
-
-def _complexity_note(shape: Shape) -> str:
-    recovered = f", {counted(shape.recoveries, 'recovery', 'recoveries')}" if shape.recoveries else ""
-    return f"{counted(shape.types, 'step type')}, {counted(shape.steps, 'step')}{recovered}"
 
 
 def _embedder(embedder: Encodes | str | None, policy: Policy) -> Encodes | None:

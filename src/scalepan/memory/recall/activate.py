@@ -10,43 +10,22 @@ from scalepan.memory.claim import written
 from scalepan.memory.ingest.add import clean_actor
 from scalepan.memory.ingest.forget import without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
-from scalepan.memory.recall.contexts import Expire, expire, items_of
+from scalepan.memory.recall.contexts import Expire, expire
 from scalepan.memory.recall.search import recall
 from scalepan.memory.receipt import inputs_of
 from scalepan.memory.requests import ACTIVATE, SEARCH, Ask
 from scalepan.memory.state import Rules, memory_state
-from scalepan.store.duckdb.values import utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits, reads
-from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
-from scalepan.store.receipts import Receipt, write_receipts
+from scalepan.store.receipts import Receipt
 from scalepan.store.request import Who, traced
+from scalepan.store.rows import ContextItemRow, ContextRow
 
 if TYPE_CHECKING:
     from scalepan.store import Here
 
 SECONDS_AN_HOUR = 3600.0
-CONTEXT_COLUMNS = {
-    "id": "VARCHAR",
-    "tenant": "VARCHAR",
-    "project": "VARCHAR",
-    "session": "VARCHAR",
-    "scope": "VARCHAR",
-    "created_at": "TIMESTAMP",
-    "expires_at": "TIMESTAMP",
-    "policy_version": "VARCHAR",
-    "provenance": "JSON",
-    "items": "INTEGER",
-}
-ITEM_COLUMNS = {
-    "ac_id": "VARCHAR",
-    "claim_id": "VARCHAR",
-    "rank": "INTEGER",
-    "score": "DOUBLE",
-    "features": "JSON",
-    "score_id": "VARCHAR",
-}
 
 
 class Noted(msgspec.Struct, frozen=True):
@@ -79,8 +58,8 @@ def note_recall(here: "Here", requests: Sequence[AddEvent]) -> list[Noted]:
 class KeepContext(msgspec.Struct, frozen=True):
     """A context and the event about it, for the writer."""
 
-    context: dict[str, Any]
-    items: list[dict[str, Any]]
+    context: ContextRow
+    items: list[ContextItemRow]
     receipts: list[Receipt]
     event: dict[str, Any]
     who: Who
@@ -109,36 +88,36 @@ def activate(here: "Here", request: Ask) -> Recall:
     actor = clean_actor(who, rules.redactor)
     provenance = {"at": written(now), "actor": actor, "request_id": here.id, "trace_id": who.trace_id}
     id_ = new_id("ac")
-    context = {
-        "id": id_,
-        "tenant": who.tenant,
-        "project": who.project,
-        "session": who.session,
-        "scope": ",".join(request.scopes) if request.scopes is not None else "session,project,principle",
-        "created_at": utc(now),
-        "expires_at": utc(expires),
-        "policy_version": answer.policy_version,
-        "provenance": msgspec.json.encode(provenance).decode(),
-        "items": len(answer.claims),
-    }
+    context = ContextRow(
+        id=id_,
+        tenant=who.tenant,
+        project=who.project,
+        session=who.session,
+        scope=",".join(request.scopes) if request.scopes is not None else "session,project,principle",
+        created_at=now,
+        expires_at=expires,
+        policy_version=answer.policy_version,
+        provenance=msgspec.json.encode(provenance).decode(),
+        items=len(answer.claims),
+    )
     model = memory_state(here).model(here) if answer.vector_level else None
     receipts = [_receipt(one, id_, answer, now, rules, who, model) for one in answer.claims]
     items = [
-        {
-            "ac_id": id_,
-            "claim_id": claim.id,
-            "rank": claim.rank,
-            "score": claim.score_final.value,
-            "features": msgspec.json.encode(claim.features).decode(),
-            "score_id": receipt.id,
-        }
+        ContextItemRow(
+            ac_id=id_,
+            claim_id=claim.id,
+            rank=claim.rank,
+            score=float(claim.score_final),
+            features=msgspec.json.encode(claim.features).decode(),
+            score_id=receipt.id,
+        )
         for claim, receipt in zip(answer.claims, receipts, strict=True)
     ]
     kept: Kept = here.commit(KEEP_CONTEXT, KeepContext(context, items, receipts, event, who, here.id))
     # What was forgotten while this was weighed is not in the context, so it is not in the answer.
     claims = [one for one in answer.claims if one.rank in kept.ranks]
     if kept.id != id_:  # repeated: the context is that of the first time, and others may have these ranks by now
-        there = items_of(here.connection, kept.id)
+        there = {item.claim_id for item in here.contexts.items(kept.id)}
         claims = [one for one in answer.claims if one.id in there]
     return msgspec.structs.replace(answer, claims=claims, active_context_id=kept.id, expires_at=kept.expires_at)
 
@@ -166,20 +145,18 @@ KEEP_CONTEXT = Operation("memory.keep_context", KeepContext, Kept, internal=True
 @commits(KEEP_CONTEXT)
 def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
     """Write contexts with their items, those that are still there."""
-    there = here.claims.existing([item["claim_id"] for request in requests for item in request.items])
-    items = [[item for item in request.items if item["claim_id"] in there] for request in requests]
-    contexts = [{**request.context, "items": len(some)} for request, some in zip(requests, items, strict=True)]
-    insert_rows(here.connection, "active_contexts", CONTEXT_COLUMNS, contexts)
-    every = [item for some in items for item in some]
-    if every:
-        insert_rows(here.connection, "active_context_items", ITEM_COLUMNS, every)
-    receipts = [one for request in requests for one in request.receipts if one.subject in there]
-    write_receipts(here.connection, receipts)
+    there = here.claims.existing([item.claim_id for request in requests for item in request.items])
+    items = [[item for item in request.items if item.claim_id in there] for request in requests]
+    contexts = [
+        msgspec.structs.replace(request.context, items=len(some)) for request, some in zip(requests, items, strict=True)
+    ]
+    here.contexts.add(contexts, [item for some in items for item in some])
+    here.scores.add([one for request in requests for one in request.receipts if one.subject in there])
     said = without_gone(here, [request.event for request in requests])
     events = [
         AddEvent(
             "activate",
-            {**event, "active_context_id": request.context["id"]},
+            {**event, "active_context_id": request.context.id},
             request.who.tenant,
             request.request_id,
             request.who.trace_id,
@@ -190,10 +167,6 @@ def keep_context(here: "Here", requests: Sequence[KeepContext]) -> list[Kept]:
     here.events.add(events)
     expire(here, [Expire(clock.time())])
     return [
-        Kept(
-            request.context["id"],
-            f"{request.context['expires_at'].isoformat()}+00:00",
-            [item["rank"] for item in some],
-        )
-        for request, some in zip(requests, items, strict=True)
+        Kept(context.id, written(context.expires_at), [item.rank for item in some])
+        for context, some in zip(contexts, items, strict=True)
     ]

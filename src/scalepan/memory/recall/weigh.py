@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from scalepan.memory.claim import Claim
 from scalepan.memory.halflife import recencies
-from scalepan.memory.rank import norm_bm25, norm_cos, norm_rank
+from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_final
 from scalepan.memory.recall.answers import Features, Gain
 from scalepan.memory.recall.candidates.sought import Hit
 from scalepan.memory.recall.population import Population
-from scalepan.policy.retrieval import Curve, Factor, Retrieval
-from scalepan.score import Part, Rule, Score
+from scalepan.policy.retrieval import Curve, Factor, Rerank, Retrieval
+from scalepan.score import Part, Score
 from scalepan.stats.calibration import apply_platt, apply_points
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Weighed(NamedTuple):
     factors: dict[str, "Column"]
     weight: "Column"
     """Of meaning; that of words is what is left."""
+    rerank: Rerank
+    """How much each of them counts."""
     people: Population
     """What utility was measured against."""
     text_level: str
@@ -168,6 +170,7 @@ def weigh(
         gains,
         factors,
         weight[order],
+        policy.rerank,
         people,
         text.level,
     )
@@ -217,15 +220,10 @@ def score_of(weighed: Weighed, place: int, text: SideFound, vectors: SideFound, 
     """The score with its reasons: what each side gave, and what use, certainty and age made of it."""
     s_vec, s_text = (_known(weighed.sides[f"{side}_score"][place]) for side in ("vector", "text"))
     weight = float(weighed.weight[place])
-    parts = (_part("s_vec", s_vec, weight, vectors), _part("s_text", s_text, 1 - weight, text))
-    rules = []
-    base = at = float(weighed.S[place])
-    for name, column in weighed.factors.items():
-        factor, gain = float(column[place]), float(weighed.gains[name][place])
-        if at * factor != at:  # what changes nothing is no rule
-            rules.append(Rule(name, at, at * factor, f"x {factor:.3f}, {name} {gain:.3f}"))
-        at *= factor
-    return Score("score_final", at, parts=parts, base=base, rules=tuple(rules), policy=version)
+    parts = _part("s_vec", s_vec, weight, vectors), _part("s_text", s_text, 1 - weight, text)
+    # In the order of the fields; a quality that is not known, or does not count, is None.
+    gains = Gains(*(_known(column[place]) for column in weighed.gains.values()))  # type: ignore[arg-type]
+    return score_final(*parts, gains, weighed.rerank, version)
 
 
 def _part(name: str, value: float | None, weight: float, side: SideFound) -> Part:

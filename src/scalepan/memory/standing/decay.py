@@ -13,14 +13,11 @@ import msgspec
 from scalepan.memory.claim import moment, written
 from scalepan.memory.state import memory_state
 from scalepan.policy.retrieval import Feedback
-from scalepan.store.duckdb.values import utc
 from scalepan.store.operation import Operation, commits
 from scalepan.store.own import AddEvent
 from scalepan.store.request import Who
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from scalepan.store import Here
 
 
@@ -59,39 +56,22 @@ def tell_decay(here: "Here", requests: Sequence[TellDecay]) -> list[Told]:
     """Write the events of today that are not there yet."""
     for request in requests:
         who, day = request.who, written(request.now)[:10]
-        last = _last(here.connection, who)
+        last = here.events.last_decay(who.tenant, who.project)
         if last is None or last[:10] < day:
             payload = {"decay": day, "project": who.project, "at": written(request.now), "since": last}
-            payload |= _faded(here.connection, request, last)
+            payload |= _fading(here, request, last)
             here.events.add([AddEvent("critic", payload, who.tenant, request.request_id, who.trace_id)])
     return [Told()] * len(requests)
 
 
-def _last(connection: "DuckDBPyConnection", who: Who) -> str | None:
-    """When the last such event of the project was written."""
-    row = connection.execute(
-        "SELECT max(payload->>'at') FROM events WHERE topic = 'critic' AND tenant = ? "
-        "AND (payload->>'decay') IS NOT NULL AND (payload->>'project') IS NOT DISTINCT FROM ?",
-        [who.tenant, who.project],
-    ).fetchone()
-    return row[0] if row else None
-
-
-def _faded(connection: "DuckDBPyConnection", request: TellDecay, last: str | None) -> dict[str, Any]:
+def _fading(here: "Here", request: TellDecay, last: str | None) -> dict[str, Any]:
     """How many claims have something to lose, and the mean size of that before and now. Harm fades as use does."""
     half_lives = {
         "utility": request.feedback.utility_half_life_days,
         "quality": request.feedback.quality_half_life_days,
     }
-    since = utc(moment(last)) if last is not None else None
-    found: dict[str, Any] = {"half_life_days": half_lives}
-    for name, days in half_lives.items():
-        # What was set after the last event has faded only since then.
-        size = f"avg(abs({name}) * recency_decay({name}_at, ?::DOUBLE, moment := coalesce(?::TIMESTAMP, {name}_at)))"
-        count, before, after = connection.execute(
-            f"SELECT count(*), {size}, {size} FROM claims WHERE tenant = ? AND project IS NOT DISTINCT FROM ? "
-            f"AND merged_into IS NULL AND {name} <> 0",
-            [days, since, days, utc(request.now), request.who.tenant, request.who.project],
-        ).fetchone() or (0, None, None)
-        found[name] = {"claims": count, "before": before, "after": after}
-    return found
+    since = moment(last) if last is not None else None
+    who, now = request.who, request.now
+    utility = here.claims.decayed("utility", half_lives["utility"], since, now, who.tenant, who.project)
+    quality = here.claims.decayed("quality", half_lives["quality"], since, now, who.tenant, who.project)
+    return {"half_life_days": half_lives, "utility": utility._asdict(), "quality": quality._asdict()}

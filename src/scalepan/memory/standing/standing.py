@@ -9,14 +9,13 @@ from scalepan.memory.claim import SECONDS_A_DAY
 from scalepan.memory.halflife import faded
 from scalepan.policy.retrieval import Change, Feedback
 from scalepan.store.receipts import read_object
+from scalepan.store.rows import FeedbackRow
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
+    from scalepan.store import Here
 
 BASE, SET = "base", "set"
 """Beside votes: where a claim stood before another was merged into it, and what its confidence was set to by hand."""
-IN_ORDER = "ORDER BY rowid"
-"""Votes in the order in which they were counted. A clock may go back; the one writer only ever adds rows at the end."""
 
 
 class Standing(NamedTuple):
@@ -78,6 +77,11 @@ class Cast(NamedTuple):
     at: float
     body: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, row: FeedbackRow) -> "Cast":
+        """A row of the table."""
+        return cls(row.id, row.signal, row.ts, read_object(row.body))
+
     @property
     def is_note(self) -> bool:
         """Whether it is no vote, and says what was there or set by hand."""
@@ -94,47 +98,11 @@ class Cast(NamedTuple):
         return Standing.of(self.body["before"])
 
 
-def history(connection: "DuckDBPyConnection", claim: str) -> tuple[Standing | None, list[Cast]]:
+def history(here: "Here", claim: str) -> tuple[Standing | None, list[Cast]]:
     """Where a claim stood before its first vote, and every vote that counts for it now, its own or moved to it."""
-    first = connection.execute(
-        f"SELECT body::TEXT FROM feedbacks WHERE (body->>'claim') = ? {IN_ORDER} LIMIT 1", [claim]
-    ).fetchone()
-    rows = connection.execute(
-        f"SELECT id, signal, epoch(ts), body::TEXT FROM feedbacks WHERE claim_id = ? AND undone_at IS NULL {IN_ORDER}",
-        [claim],
-    ).fetchall()
-    casts = [Cast(id_, signal, at, read_object(body)) for id_, signal, at, body in rows]
-    return Standing.of(read_object(first[0])["before"]) if first else None, casts
-
-
-def last_note(connection: "DuckDBPyConnection", claim: str) -> str | None:
-    """The id of the vote or note that was the last about a claim."""
-    row = connection.execute(
-        f"SELECT id FROM feedbacks WHERE claim_id = ? AND (body->>'claim') = ? {IN_ORDER} DESC LIMIT 1",
-        [claim, claim],
-    ).fetchone()
-    return row[0] if row else None
-
-
-def gaps(connection: "DuckDBPyConnection", claim: str) -> list[tuple[str, str]]:
-    """Votes and notes about a claim before which one is gone, each with the id of that."""
-    return connection.execute(
-        "WITH mine AS (SELECT id, body->>'previous' AS previous FROM feedbacks WHERE (body->>'claim') = ?) "
-        "SELECT id, previous FROM mine WHERE previous NOT IN (SELECT id FROM mine) ORDER BY id",
-        [claim],
-    ).fetchall()
-
-
-def home(connection: "DuckDBPyConnection", claim: str) -> str | None:
-    """Where the votes for a claim count: with the one that it was merged into, and that one, and so on."""
-    seen: set[str] = set()
-    while claim not in seen:
-        seen.add(claim)
-        row = connection.execute("SELECT merged_into FROM claims WHERE id = ?", [claim]).fetchone()
-        if row is None:
-            return None
-        claim = row[0] or claim
-    return claim
+    first = here.votes.first_about(claim)
+    start = Standing.of(read_object(first.body)["before"]) if first is not None else None
+    return start, [Cast.of(row) for row in here.votes.counting_for(claim)]
 
 
 def replay(start: Standing, casts: Iterable[Cast], otherwise: Feedback) -> Standing:

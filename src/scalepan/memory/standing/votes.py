@@ -13,39 +13,25 @@ from scalepan.errors import ConflictError, InputError, NotFoundError
 from scalepan.memory.ingest.add import clean_actor, clean_text
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
-from scalepan.memory.receipt import vote_inputs
 from scalepan.memory.requests import UNDO_VOTE, VOTE, UndoVote, Vote, Voted
-from scalepan.memory.standing.standing import BASE, SET, Standing, history, home, last_note, replay
+from scalepan.memory.standing.receipt import vote_inputs
+from scalepan.memory.standing.standing import BASE, SET, Standing, history, replay
 from scalepan.memory.state import Rules, memory_state
 from scalepan.memory.stored import reachable
 from scalepan.policy.boundary import CLASSES
 from scalepan.policy.retrieval import Feedback
 from scalepan.store.duckdb.relations import Moved
-from scalepan.store.duckdb.values import among, as_json, utc
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
-from scalepan.store.operations import insert_rows
 from scalepan.store.own import AddEvent
 from scalepan.store.reach import Reach
-from scalepan.store.receipts import seal
+from scalepan.store.receipts import read_object, seal
 from scalepan.store.request import Who
+from scalepan.store.rows import FeedbackRow
+from scalepan.store.table import to_microsecond
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from scalepan.store import Here
-
-FEEDBACK_COLUMNS = {
-    "id": "VARCHAR",
-    "ts": "TIMESTAMP",
-    "tenant": "VARCHAR",
-    "claim_id": "VARCHAR",
-    "signal": "VARCHAR",
-    "actor": "VARCHAR",
-    "note": "VARCHAR",
-    "context_id": "VARCHAR",
-    "body": "JSON",
-}
 
 
 class _Counted(msgspec.Struct, frozen=True):
@@ -104,7 +90,8 @@ def count_vote(here: "Here", requests: Sequence[_Counted]) -> list[Voted]:
 
 
 def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
-    connection, policy, now = here.connection, counted.feedback, clock.time()
+    policy, now = counted.feedback, clock.time()
+    at = to_microsecond(now)
     before, merged_into = _standing(here, vote.claim, counted.within)
     if merged_into is not None:
         raise ConflictError(f"claim '{vote.claim}' was merged into '{merged_into}': vote for that one")
@@ -112,51 +99,50 @@ def _count(here: "Here", vote: Vote, counted: _Counted) -> Voted:
     after = before.voted(vote.signal, now, policy)
     body: dict[str, Any] = {
         "claim": vote.claim,
-        "previous": last_note(connection, vote.claim),
+        "previous": here.votes.last_about(vote.claim),
         "before": before._asdict(),
         "policy": msgspec.to_builtins(policy),
         "after": after._asdict(),
     }
-    body["seal"] = seal(vote_inputs(vote.signal, utc(now), body))
+    body["seal"] = seal(vote_inputs(vote.signal, at, body))
     if vote.context is not None:
-        body["recalled"] = recalled_in(connection, vote.context, vote.claim)
+        body["recalled"] = recalled_in(here, vote.context, vote.claim)
     if vote.of is not None:
         body["moved"] = _merge(here, vote, vote.of, counted)
     _write_standing(here, vote.claim, after)
-    row = {
-        "id": id_,
-        "ts": utc(now),
-        "tenant": vote.who.tenant,
-        "claim_id": vote.claim,
-        "signal": vote.signal,
-        "actor": vote.who.actor,
-        "note": vote.note,
-        "context_id": vote.context,
-        "body": msgspec.json.encode(body).decode(),
-    }
-    insert_rows(connection, "feedbacks", FEEDBACK_COLUMNS, [row])
+    here.votes.add(
+        FeedbackRow(
+            id=id_,
+            ts=at,
+            tenant=vote.who.tenant,
+            claim_id=vote.claim,
+            signal=vote.signal,
+            actor=vote.who.actor,
+            note=vote.note,
+            context_id=vote.context,
+            body=msgspec.json.encode(body).decode(),
+        )
+    )
     payload = {"vote": id_, "claim": vote.claim, "signal": vote.signal, "of": vote.of}
     _tell(here, payload, before.at(now, policy), after, vote.who, counted.request_id)
     return Voted(id_, vote.claim, after.utility, after.confidence, vote.of)
 
 
 def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
-    connection, policy, now = here.connection, counted.feedback, clock.time()
-    row = connection.execute(
-        "SELECT claim_id, signal, body::TEXT, epoch(undone_at) FROM feedbacks WHERE id = ? AND tenant = ?",
-        [undo.vote, undo.who.tenant],
-    ).fetchone()
-    claim, signal, body, undone_at = row or ("", "", "", None)
+    policy, now = counted.feedback, clock.time()
+    row = here.votes.get(undo.vote, undo.who.tenant)
     try:
-        before, merged_into = _standing(here, claim, counted.within)
+        before, merged_into = _standing(here, row.claim_id if row is not None else "", counted.within)
     except NotFoundError:
+        row = None
+    if row is None:
         # Also of a claim that is shut to this caller: its votes are as if they were not there.
-        raise NotFoundError(f"no vote '{undo.vote}' here") from None
-    if undone_at is not None:
+        raise NotFoundError(f"no vote '{undo.vote}' here")
+    if not here.votes.undo(undo.vote, now):
         raise ConflictError(f"vote '{undo.vote}' was taken back already")
-    connection.execute("UPDATE feedbacks SET undone_at = ? WHERE id = ?", [utc(now), undo.vote])
+    claim, signal = row.claim_id, row.signal
     if merged_into is not None and signal == "duplicate":
-        _unmerge(here, claim, merged_into, msgspec.json.decode(body)["moved"], policy)
+        _unmerge(here, claim, merged_into, msgspec.json.decode(row.body)["moved"], policy)
     after = _replayed(here, claim, policy)
     _write_standing(here, claim, after)
     after = after.at(now, policy)
@@ -167,39 +153,37 @@ def _undo(here: "Here", undo: UndoVote, counted: _Counted) -> Voted:
 
 def _replayed(here: "Here", claim: str, policy: Feedback) -> Standing:
     """The claim's numbers from before its first vote, and after all votes that count for it now, its own or moved."""
-    start, casts = history(here.connection, claim)
-    return replay(start or _kept(here, claim), casts, policy)
+    start, casts = history(here, claim)
+    return replay(start or _standing(here, claim)[0], casts, policy)
 
 
 def note_standing(here: "Here", claim: str, tenant: str, confidence: float | None = None) -> None:
     """Write down what a claim has now, so that undoing a vote finds its way back; and what somebody sets it to."""
-    before = _kept(here, claim)
-    previous = last_note(here.connection, claim)
-    body: dict[str, Any] = {"claim": claim, "previous": previous, "before": before._asdict()}
+    before, _ = _standing(here, claim)
+    body: dict[str, Any] = {"claim": claim, "previous": here.votes.last_about(claim), "before": before._asdict()}
     if confidence is not None:
         body["confidence"] = confidence
-    row = {
-        "id": new_id("fb"),
-        "ts": utc(clock.time()),
-        "tenant": tenant,
-        "claim_id": claim,
-        "signal": BASE if confidence is None else SET,
-        "body": msgspec.json.encode(body).decode(),
-    }
-    insert_rows(here.connection, "feedbacks", FEEDBACK_COLUMNS, [{**dict.fromkeys(FEEDBACK_COLUMNS), **row}])
+    here.votes.add(
+        FeedbackRow(
+            id=new_id("fb"),
+            ts=clock.time(),
+            tenant=tenant,
+            claim_id=claim,
+            signal=BASE if confidence is None else SET,
+            actor=None,
+            note=None,
+            context_id=None,
+            body=msgspec.json.encode(body).decode(),
+        )
+    )
 
 
-def _kept(here: "Here", claim: str) -> Standing:
-    row = here.claims.get(claim)
-    if row is None:
-        raise NotFoundError(f"no claim '{claim}' here")
-    return Standing(row.utility, row.utility_at, row.confidence)
-
-
-def _standing(here: "Here", claim: str, within: Reach) -> tuple[Standing, str | None]:
+def _standing(here: "Here", claim: str, within: Reach | None = None) -> tuple[Standing, str | None]:
     """A claim's numbers as they are kept, if it is within reach, and what it was merged into."""
-    row = reachable(here, claim, within)
-    return Standing(row.utility, row.utility_at, row.confidence), row.merged_into
+    found = reachable(here, claim, within) if within is not None else here.claims.get(claim)
+    if found is None:
+        raise NotFoundError(f"no claim '{claim}' here")
+    return Standing(found.utility, found.utility_at, found.confidence), found.merged_into
 
 
 def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
@@ -213,26 +197,17 @@ def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
     here.after_commit(into_index)
 
 
-def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[Any]]:
+def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[str]]:
     """Votes and links go to the representative, and the duplicate is recalled no more; what moved is remembered."""
-    connection = here.connection
     _, merged_further = _standing(here, into, counted.within)
     if merged_further is not None:
         raise ConflictError(f"claim '{into}' was merged into '{merged_further}': name that one")
     note_standing(here, into, vote.who.tenant)
     moved = {
-        "votes": _column(
-            connection,
-            "SELECT id FROM feedbacks WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
-            vote.claim,
-        ),
+        "votes": here.votes.move(vote.claim, into),
         "entities": here.entities.copy(vote.claim, into) if not _is_stricter(here, vote.claim, into) else [],
         **here.relations.move(vote.claim, into)._asdict(),
     }
-    connection.execute(
-        "UPDATE feedbacks SET claim_id = ? WHERE claim_id = ? AND signal IN ('helpful', 'harmful', 'outdated')",
-        [into, vote.claim],
-    )
     here.claims.update(vote.claim, merged_into=into)
     if moved["votes"]:
         _write_standing(here, into, _replayed(here, into, counted.feedback))
@@ -246,25 +221,20 @@ def _is_stricter(here: "Here", claim: str, other: str) -> bool:
     return CLASSES.index(rows[claim].boundary_class) > CLASSES.index(rows[other].boundary_class)
 
 
-def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:
-    connection = here.connection
+def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[str]], policy: Feedback) -> None:
     here.claims.update(claim, merged_into=None)
     here.relations.move_back(Moved(moved["sources"], moved["targets"]), claim)
     here.entities.unlink(into, moved["entities"])
     # They may have been merged further since then, and count somewhere else now; or went back to a claim of their own.
-    votes = connection.execute(
-        f"SELECT id, claim_id, body->>'claim' FROM feedbacks WHERE {among('id')}", [as_json(moved["votes"])]
-    ).fetchall()
-    back = [(id_, holder) for id_, holder, voted in votes if home(connection, voted) in (claim, None)]
-    for id_, _ in back:
-        connection.execute("UPDATE feedbacks SET claim_id = ? WHERE id = ?", [claim, id_])
-    for holder in {holder for _, holder in back}:
+    back = []
+    for row in here.votes.of(moved["votes"]):
+        representative = here.claims.representative(read_object(row.body)["claim"])
+        if representative is None or representative.id == claim:
+            back.append(row)
+    here.votes.move_back([row.id for row in back], claim)
+    for holder in {row.claim_id for row in back}:
         _write_standing(here, holder, _replayed(here, holder, policy))
     here.after_commit(lambda: memory_state(here).follow(here, [claim, into]))
-
-
-def _column(connection: "DuckDBPyConnection", query: str, *values: str) -> list[Any]:
-    return [row[0] for row in connection.execute(query, list(values)).fetchall()]
 
 
 def _tell(

@@ -6,14 +6,14 @@ writer; an engine with many writers locks what these methods read.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from scalepan.policy.claim_rules import Tree
 from scalepan.store.duckdb.erasing import erase
 from scalepan.store.duckdb.reach import reach_sql, rules_sql
-from scalepan.store.duckdb.values import among, as_json, column_of
+from scalepan.store.duckdb.values import AT, among, as_json, column_of
 from scalepan.store.reach import Reach
 from scalepan.store.rows import CLAIMS, ClaimRow, Content
 
@@ -25,6 +25,14 @@ SAVED_INDEX = "memory_index"
 """Key of the table `meta`: which saved index belongs to this file."""
 _CHANGED_AT = "coalesce(updated_at, created_at)"
 _COLUMNS = {column.name: column for column in CLAIMS.columns}
+
+
+class Decayed(NamedTuple):
+    """Claims that have something to lose: how many, and the mean size of it before and after."""
+
+    claims: int
+    before: float | None
+    after: float | None
 
 
 class Claims:
@@ -168,6 +176,25 @@ class Claims:
     def forget_saved_index(self) -> None:
         """No saved index fits any more."""
         self._connection.execute(f"DELETE FROM meta WHERE key = '{SAVED_INDEX}'")
+
+    def decayed(
+        self,
+        column: Literal["utility", "quality"],
+        half_life_days: float,
+        since: float | None,
+        now: float,
+        tenant: str,
+        project: str | None,
+    ) -> Decayed:
+        """What time left of a number of a project's claims at two moments. What was set between decays from then on."""
+        moment = f"coalesce({AT}, {column}_at)"
+        size = f"avg(abs({column}) * recency_decay({column}_at, ?::DOUBLE, moment := {moment}))"
+        row = self._connection.execute(
+            f"SELECT count(*), {size}, {size} FROM claims WHERE tenant = ? AND project IS NOT DISTINCT FROM ? "
+            f"AND merged_into IS NULL AND {column} <> 0",
+            [half_life_days, since, half_life_days, now, tenant, project],
+        ).fetchone()
+        return Decayed(*row) if row else Decayed(0, None, None)
 
     def _select(self, where: str, values: Sequence[Any]) -> list[ClaimRow]:
         return CLAIMS.select(self._connection, f"WHERE {where}", values)

@@ -53,6 +53,7 @@ class Owner:
         self._connection, self._opened_at = open_database(path)
         self._file = file_id(path)
         self._note = Note(path, self._opened_at)
+        self.policy_generation = 0
         self._state: dict[str, Any] = {}
         self._asides: dict[str, threading.Thread] = {}
         self._at_close: dict[str, Callable[[Here], None]] = {}

@@ -75,6 +75,10 @@ MIGRATIONS = (
         exp(-ln(2) * greatest(epoch(coalesce(moment, now() AT TIME ZONE 'UTC')) - epoch(ts), 0) / 86400
             / half_life_days);
     """,
+    """
+    -- Nothing was ever written there. A value is recomputed from the counts of its trace, and its text stays outside.
+    DROP TABLE IF EXISTS traces;
+    """,
 )
 VERSION = len(MIGRATIONS)
 # The latest stay whatever the clock says: one that was put right by a year must not have a write applied twice.

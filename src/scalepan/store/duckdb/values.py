@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from scalepan.store.table import TIMESTAMP
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+AT = TIMESTAMP.format("?::DOUBLE")
+"""A time that is bound as seconds since 1970."""
 
 
 def utc(seconds: float) -> datetime:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from scalepan import clock
 from scalepan.errors import ConflictError, StoreError
 from scalepan.store.duckdb.generation import Note, checkpoint, next_statement
 from scalepan.store.duckdb.opening import file_id, make_log
@@ -20,7 +21,7 @@ from scalepan.store.duckdb.schema import FORGET_REQUESTS, duckdb, log_path, reas
 from scalepan.store.duckdb.wire import GoneError
 from scalepan.store.here import Here
 from scalepan.store.operation import Operation
-from scalepan.store.operations import insert_rows, utc_now
+from scalepan.store.rows import RequestRow
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -34,7 +35,6 @@ LONGEST_LOG = 16 * 1024 * 1024
 """Bytes of DuckDB's log before it is moved into the file."""
 ROOM = 3
 """Free disk that moving the log asks for, in logs: rows of many short columns grow when they move."""
-REQUEST_COLUMNS = {"id": "VARCHAR", "operation": "VARCHAR", "response": "VARCHAR", "ts": "TIMESTAMP"}
 
 
 class Write(NamedTuple):
@@ -184,12 +184,12 @@ class Writer:
         here = self._here(connection)
         connection.execute("BEGIN")
         try:
-            answers = self._known(batch)
+            answers = _known(here, batch)
             fresh = list({write.id: write for write in batch if write.id not in answers}.values())
             for run in _runs(fresh):
                 responses = run[0].operation.handler.run(here, [write.request for write in run])
                 answers.update((write.id, response) for write, response in zip(run, responses, strict=True))
-            _remember(connection, fresh, answers)
+            _remember(here, fresh, answers)
             connection.execute(self._count)
             connection.execute("COMMIT")
         except BaseException:
@@ -212,20 +212,17 @@ class Writer:
         except Exception:
             here.state.clear()
 
-    def _known(self, batch: Sequence[Write]) -> dict[str, Any]:
-        """Responses of writes that were applied before: the caller asks again because it was never told."""
-        repeated = {write.id: write for write in batch if write.repeated}
-        if not repeated:
-            return {}
-        found = self._connection.execute(
-            "SELECT id, operation, response FROM requests "
-            "WHERE id IN (SELECT unnest(from_json(?::JSON, '[\"VARCHAR\"]')))",
-            [msgspec.json.encode(list(repeated)).decode()],
-        ).fetchall()
-        for id_, name, _ in found:
-            if name != repeated[id_].operation.name:
-                raise ConflictError(f"request id {id_} belongs to a {name}, and this is another call; give it its own")
-        return {id_: msgspec.json.decode(body, type=repeated[id_].operation.response) for id_, _, body in found}
+
+def _known(here: Here, batch: Sequence[Write]) -> dict[str, Any]:
+    """Responses of writes that were applied before: the caller asks again because it was never told."""
+    repeated = {write.id: write for write in batch if write.repeated}
+    found = here.requests.answered(list(repeated)) if repeated else []
+    for row in found:
+        if row.operation != repeated[row.id].operation.name:
+            raise ConflictError(
+                f"request id {row.id} belongs to a {row.operation}, and this is another call; give it its own"
+            )
+    return {row.id: msgspec.json.decode(row.response, type=repeated[row.id].operation.response) for row in found}
 
 
 def _parts(batch: Sequence[Write]) -> list[list[Write]]:
@@ -250,17 +247,12 @@ def _runs(writes: Sequence[Write]) -> list[list[Write]]:
     return runs
 
 
-def _remember(connection: "DuckDBPyConnection", fresh: Sequence[Write], answers: dict[str, Any]) -> None:
-    now = utc_now()
-    rows = [
-        {
-            "id": write.id,
-            "operation": write.operation.name,
-            "response": msgspec.json.encode(answers[write.id]).decode(),
-            "ts": now,
-        }
-        for write in fresh
-        if write.waited
-    ]
-    if rows:
-        insert_rows(connection, "requests", REQUEST_COLUMNS, rows)
+def _remember(here: Here, fresh: Sequence[Write], answers: dict[str, Any]) -> None:
+    now = clock.time()
+    here.requests.add(
+        [
+            RequestRow(write.id, write.operation.name, msgspec.json.encode(answers[write.id]).decode(), now)
+            for write in fresh
+            if write.waited
+        ]
+    )
