@@ -14,9 +14,9 @@ ELSEWHERE = {
     "info.cls": "check.problems, before it walks",
     "type_": "check.problems, which is asked first; in embed/recipe.py plain tables only",
     "cls": "the decoder at the end of trace/model.py",
-    "found.request": "store/operations.py, when an operation is registered",
-    "found.response": "store/operations.py, when an operation is registered",
-    "repeated[row.id].operation.response": "store/operations.py, when an operation is registered",
+    "found.request": "store/operation.py, when an operation is registered",
+    "found.response": "store/operation.py, when an operation is registered",
+    "repeated[row.id].operation.response": "store/operation.py, when an operation is registered",
     "tool.request": "serve/tools.py, for the whole table",
 }
 

@@ -1,6 +1,7 @@
 """What votes made of a claim, compared with what is kept: utility and confidence."""
 
-from typing import TYPE_CHECKING
+from math import isinf
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,7 +22,9 @@ NAMES = ("utility", "confidence")
 
 def of_claim(here: "Here", claim: str, kept: ClaimRow) -> list[Number]:
     """A claim's numbers as the table has them, and as its votes make them."""
-    stored, at = Standing(kept.utility, kept.utility_at, kept.confidence), time_text(kept.utility_at)
+    # A row that was edited by hand may hold `infinity`, which is no time.
+    since: Any = None if kept.utility_at is None or isinf(kept.utility_at) else kept.utility_at
+    stored, at = Standing(kept.utility, since, kept.confidence), time_text(since)
     found, problem = attempt(lambda: counting(here, claim))
     if problem:
         return _numbers(claim, stored, None, [], problem, at, "")
