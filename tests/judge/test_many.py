@@ -127,7 +127,7 @@ def test_cancelling_gives_the_call_up_and_its_turn_back(meet: Meet) -> None:
         tasks = [asyncio.create_task(judge.aask(about(str(n)))) for n in range(6)]
         while server.calls < 2:
             await asyncio.sleep(0.005)
-        for task in tasks:
+        for task in reversed(tasks):  # those that wait first: a turn that is given back would be theirs
             task.cancel()
         assert all(
             isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True)
