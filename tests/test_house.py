@@ -19,6 +19,7 @@ LAYERS = [
     ["errors"],
     ["names", "repeat"],
     ["exits", "arguments", "score", "check", "yamlfile"],
+    ["doors"],
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
     ["judge", "inforce"],
