@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from scalepan.serve.desk import Desk, Settings
 
 from scalepan.errors import BoundaryError, ConflictError, NotFoundError, ScalepanError
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 from scalepan.receipts import explain
-from scalepan.serve.desk import Desk, Settings
 from scalepan.serve.envelope import caller
 from scalepan.store import Store
 from tests.memory.conftest import Clock

@@ -150,7 +150,7 @@ class Vote(_Signal, frozen=True, kw_only=True):
     )
     context: Annotated[
         Id | None,
-        Meta(description="The active context that it was recalled in, by its id; calibration learns from such votes."),
+        Meta(description="The active_context_id that it was recalled in; calibration learns from such votes."),
     ] = None
     note: Annotated[Note | None, Meta(description="Why.")] = None
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from scalepan.errors import InputError
-from scalepan.serve import requests
+from scalepan.serve import decisions, requests
 from scalepan.serve.http.body import media_type, whole
 from scalepan.serve.http.calls import read_json
 from scalepan.serve.http.limits import Limits
@@ -40,7 +40,7 @@ class Answering:
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
         request = as_request(said, requests.Answer)
-        work = partial(visit.desk.answer_decision, scope["path_params"]["id"], request, visit.caller)
+        work = partial(decisions.answer_decision, visit.service, scope["path_params"]["id"], request, visit.caller)
         async with self._work.places.at_once():
             found = await self._work.run(OTHER_SECONDS, NAME, work)
         await respond(send, 200, found)
