@@ -52,7 +52,11 @@ def described(type_: Any) -> tuple[inspect.Type, str]:
     >>> described(Annotated[int | None, msgspec.Meta(description="How many.")])
     (IntType(gt=None, ge=None, lt=None, le=None, multiple_of=None), 'How many.')
     """
-    info: inspect.Type = inspect.type_info(type_)
+    return held(inspect.type_info(type_))
+
+
+def held(info: inspect.Type) -> tuple[inspect.Type, str]:
+    """The same for what msgspec says of a type."""
     description = ""
     while isinstance(info, (inspect.Metadata, inspect.UnionType)):
         if isinstance(info, inspect.Metadata):
@@ -61,10 +65,10 @@ def described(type_: Any) -> tuple[inspect.Type, str]:
                 return inspect.LiteralType(tuple(info.extra["order"])), description  # type: ignore[index]
             info = info.type
         else:
-            held = [one for one in info.types if not isinstance(one, inspect.NoneType)]
-            if len(held) > 1:
+            kinds = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+            if len(kinds) > 1:
                 break
-            info = held[0]
+            info = kinds[0]
     return info, description
 
 

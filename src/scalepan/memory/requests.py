@@ -26,7 +26,7 @@ LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, wi
 if TYPE_CHECKING:
     AnyScope = str  # for callers, who have it from anywhere: what is no scope is refused when it is called
 else:
-    AnyScope = Scope
+    AnyScope = Annotated[Scope, in_order(Scope)]
 
 AtMost1000 = Annotated[int, Meta(ge=1, le=1000)]
 Scopes = Annotated[Sequence[AnyScope] | None, Meta(description="Only these scopes.")]
