@@ -100,9 +100,9 @@ def acts() -> dict[str, Callable[[], object]]:
 
 
 def _service(store: Any) -> Any:
-    from scalepan.serve.desk import Desk, Settings
+    from scalepan.serve.service import Service, Settings
 
-    return Desk(Settings(), store)
+    return Service(Settings(), store)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ LAYERS = [
     ["errors"],
     ["names", "repeat"],
     ["exits", "arguments", "score", "check", "yamlfile"],
+    ["doors"],
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
     ["judge", "inforce"],
@@ -67,14 +68,25 @@ def test_imports_go_down_only(file: Path) -> None:
 HEAVY = ["numpy", "duckdb", "onnxruntime", "onnx", "tokenizers", "starlette", "rich", "ray", "yaml", "msgspec"]
 
 
-def loaded_by(code: str) -> set[str]:
+def modules_loaded_by(code: str) -> set[str]:
     script = f"{code}\nimport sys\nprint(*sys.modules)"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    return {name.split(".")[0] for name in out.stdout.split()}
+    return set(out.stdout.split())
+
+
+def loaded_by(code: str) -> set[str]:
+    return {name.split(".")[0] for name in modules_loaded_by(code)}
 
 
 def test_import_scalepan_loads_nothing_heavy() -> None:
     assert loaded_by("import scalepan").isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("requests", ["scalepan.memory.requests", "scalepan.confidence.requests"])
+def test_a_request_is_imported_without_what_does_it(requests: str) -> None:
+    loaded = modules_loaded_by(f"import {requests}")
+    assert loaded.isdisjoint(HEAVY[:-1])
+    assert len(loaded - modules_loaded_by("import msgspec")) < 50
 
 
 def test_valuing_without_an_encoder_loads_no_array_library() -> None:

@@ -18,10 +18,10 @@ from scalepan.policy import load_policy
 from scalepan.receipts import keep
 from scalepan.samples import sample_trace
 from scalepan.score import Part, Score
-from scalepan.serve import tokens
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import decisions, tokens
 from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.log import RedactedFormatter
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import checked, tool
 from scalepan.store import Store
 from scalepan.store.policies import SetPolicy
@@ -99,10 +99,10 @@ def test_receipts(store: Store, rules: str) -> None:
 
 
 def test_a_door(store: Store, rules: str) -> None:
-    desk = Desk(Settings(), store)
+    service = Service(Settings(), store)
     request = {"action": f"close {TICKET}", "args": {"note": TICKET}, "factors": {"search_result_count": 1}}
     for asked in (caller(), Caller("r", "t", TICKET, f"token {TICKET}", may_answer=True)):
-        answer = desk.decide(checked(tool("decide"), request), asked)
+        answer = decisions.decide(service, checked(tool("decide"), request), asked)
         assert TICKET not in str(answer)
     assert TICKET not in kept(store)
 

@@ -14,9 +14,9 @@ import yaml
 from scalepan.errors import InputError, PolicyError
 from scalepan.evals import Case, Evaluator, Expected, Output, registry, scorer
 from scalepan.policy import load_policy
-from scalepan.serve import requests
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import judging, requests
 from scalepan.serve.envelope import Caller
+from scalepan.serve.service import Service, Settings
 from scalepan.store.policies import SetPolicy
 from tests.cli.conftest import Run, run
 
@@ -108,23 +108,25 @@ CALLER = Caller(request_id="r", trace_id="t")
 
 @pytest.mark.parametrize("number", range(7))
 def test_neither_a_caller_nor_a_policy_in_the_store_can_name_code(tmp_path: Path, number: int) -> None:
-    """What HTTP and MCP call is the desk's `output_score`, for both doors."""
+    """What HTTP and MCP call is the service's `output_score`, for both doors."""
     proof = tmp_path / "ran"
-    desk = Desk(Settings(store=tmp_path / "s.duckdb"))
+    service = Service(Settings(store=tmp_path / "s.duckdb"))
     try:
         case = {"id": "a", "expected": {"output": "x"}, "scorers": [planted(proof)[number]]}
         with pytest.raises(InputError, match=r"names code|no scorer"):
-            desk.output_score(requests.OutputScore(case=case, output={"output": "x"}), CALLER)
+            judging.output_score(service, requests.OutputScore(case=case, output={"output": "x"}), CALLER)
         listed = {"evals": {"presets": {"mine": [planted(proof)[number]]}}}
         plain = {"id": "a", "expected": {"output": "x"}}
-        set_policy = SetPolicy(yaml.safe_dump(listed), desk.settings.tenant)
+        set_policy = SetPolicy(yaml.safe_dump(listed), service.settings.tenant)
         with suppress(PolicyError):  # a store does not take such a policy; should one be there, nothing of it runs
-            desk.store.call("store.set_policy", set_policy)
-        desk._policy = (0.0, None)
+            service.store.call("store.set_policy", set_policy)
+        service._policy = (0.0, None)
         with pytest.raises(InputError, match=r"names code|no scorer|no preset"):
-            desk.output_score(requests.OutputScore(case=plain, output={"output": "x"}, preset="mine"), CALLER)
+            judging.output_score(
+                service, requests.OutputScore(case=plain, output={"output": "x"}, preset="mine"), CALLER
+            )
     finally:
-        desk.close()
+        service.close()
     assert not proof.exists()
 
 

@@ -17,8 +17,9 @@ from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
 from scalepan.receipts import explain
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import pages
 from scalepan.serve.envelope import caller
+from scalepan.serve.service import Service, Settings
 from scalepan.store import Store
 from tests.memory.conftest import Clock
 
@@ -159,6 +160,7 @@ def test_a_limited_token_reads_no_events_about_claims(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     with Memory(path, policy=WORDLESS) as memory:
         memory.add(SAME)
-        whole, public = Desk(Settings(path), memory.store), Desk(Settings(path, classes=("public",)), memory.store)
-        assert [event["topic"] for event in whole.events(caller())] == ["ingest"]
-        assert public.events(caller()) == []
+        whole = Service(Settings(path), memory.store)
+        public = Service(Settings(path, classes=("public",)), memory.store)
+        assert [event["topic"] for event in pages.events(whole, caller())] == ["ingest"]
+        assert pages.events(public, caller()) == []

@@ -198,9 +198,9 @@ def test_undoing_a_duplicate_of_a_claim_with_votes_of_its_own(memory: Memory) ->
 
 def test_duplicates_of_nothing_of_itself_and_in_a_circle_are_refused(memory: Memory) -> None:
     one, two = memory.add("q one"), memory.add("q two")
-    for wrong in ({}, {"of": one}):
+    for wrong in (None, one):
         with pytest.raises(InputError):
-            memory.vote(one, "duplicate", **wrong)
+            memory.vote(one, "duplicate", of=wrong)
     with pytest.raises(InputError):
         memory.vote(one, "helpful", of=two)
     with pytest.raises(NotFoundError):

@@ -12,6 +12,7 @@ import pytest
 
 from scalepan import AsyncMemory, Memory
 from scalepan.errors import InputError, NotFoundError
+from scalepan.memory.requests import Ask, Get, Update, Vote
 from scalepan.policy import Policy
 from scalepan.store import Store
 
@@ -129,6 +130,45 @@ def test_a_whole_policy_and_a_policy_file_are_taken(file: Path, tmp_path: Path) 
             assert len(memory.search("x")) == 0
 
 
+@pytest.mark.parametrize(
+    ("method", "request_", "without"),
+    [
+        ("search", Ask, ()),
+        ("activate", Ask, ("diverse",)),
+        ("vote", Vote, ()),
+        ("update", Update, ()),
+        ("get", Get, ()),
+    ],
+)
+def test_a_method_takes_the_fields_of_its_request(method: str, request_: type, without: tuple[str, ...]) -> None:
+    fields = [name for name in request_.__struct_fields__ if name not in ("who", "overlay", *without)]  # type: ignore[attr-defined]
+    made = getattr(Memory, method)
+    taken = inspect.signature(made).parameters
+    assert [*taken] == ["self", *fields]
+    for name in fields:
+        assert f"\n{name}: " in made.__doc__
+    assert taken[fields[0]].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    assert taken[fields[-1]].kind is inspect.Parameter.KEYWORD_ONLY or len(fields) == 1
+
+
+@pytest.mark.parametrize(
+    ("use", "error", "said"),
+    [
+        (lambda m: m.search("x", kids=["fact"]), InputError, "kids: unknown key; did you mean 'kinds'?"),
+        (lambda m: m.search("x", who="Aoi"), InputError, "who: unknown key"),
+        (lambda m: m.activate("x", diverse=True), InputError, "diverse: unknown key"),
+        (lambda m: m.search("x", 1, 0.5), TypeError, "too many positional arguments"),
+        (lambda m: m.search("x", query="y"), TypeError, "multiple values for argument 'query'"),
+    ],
+)
+def test_an_argument_that_a_method_does_not_take(
+    use: Callable[[Any], object], error: type[Exception], said: str, file: Path
+) -> None:
+    with Memory(file) as memory, pytest.raises(error) as caught:
+        use(memory)
+    assert said in str(caught.value)
+
+
 def public(cls: type) -> set[str]:
     return {name for name in vars(cls) if not name.startswith("_") and callable(vars(cls)[name])}
 
@@ -175,14 +215,14 @@ def test_the_loop_goes_on_while_the_memory_works(file: Path) -> None:
     async def program() -> None:
         waiting, go = asyncio.Event(), threading.Event()
 
-        class Slow(Memory):
-            def _call(self, operation: str, request: Any) -> Any:
+        class Slow(Store):
+            def call(self, *args: Any, **kwargs: Any) -> Any:
                 loop.call_soon_threadsafe(waiting.set)
                 go.wait(30)
-                return super()._call(operation, request)
+                return super().call(*args, **kwargs)
 
         loop = asyncio.get_running_loop()
-        async with AsyncMemory(Slow(file)) as memory:
+        async with AsyncMemory(Memory(Slow(file))) as memory:
             asked = asyncio.create_task(memory.stats())
             await asyncio.wait_for(waiting.wait(), 30)
             go.set()

@@ -11,9 +11,9 @@ import pytest
 
 from scalepan.confidence import Answer, AskQueue, ConfidenceFactors, Gate
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError
-from scalepan.serve import requests, tokens
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import decisions, requests, tokens
 from scalepan.serve.envelope import Caller, caller
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import as_request, checked, tool
 from scalepan.store import Store
 
@@ -74,12 +74,12 @@ def test_a_handler_does_not_answer_for_the_agent(store: Store, name: str, kept: 
 
 
 def test_with_a_token(store: Store) -> None:
-    desk = Desk(Settings(tenant="acme", project="billing"), store)
+    service = Service(Settings(tenant="acme", project="billing"), store)
     agent, person = by("aaaa", may_answer=False), by("bbbb", may_answer=True)
     both = by("cccc", may_answer=True)
     billing, support = (by("bbbb", may_answer=True, project=name) for name in ("billing", "support"))
     yes = as_request({"approve": True, "why": "fine", "actor": "Aoi"}, requests.Answer)
-    waits = desk.decide(checked(tool("decide"), DECIDE), agent)
+    waits = decisions.decide(service, checked(tool("decide"), DECIDE), agent)
     assert (waits.allowed, waits.state, waits.call) == (False, "pending", "refund(order=17)")
     assert waits.how_to_answer is not None
     assert f"'scalepan confidence answer {waits.decision_id} yes --store notes.duckdb --tenant acme'" in (
@@ -88,23 +88,23 @@ def test_with_a_token(store: Store) -> None:
     assert str(store.path.parent) not in waits.how_to_answer  # where files lie is nothing to a caller
     for refused in (agent, caller()):
         with pytest.raises(BoundaryError, match="needs a token that may"):
-            desk.answer_decision(waits.decision_id, yes, refused)
+            decisions.answer_decision(service, waits.decision_id, yes, refused)
         with pytest.raises(BoundaryError, match="needs a token that may"):
-            desk.waiting(refused)
+            decisions.waiting(service, refused)
     for id_ in ("dec_none", waits.decision_id):
         with pytest.raises(NotFoundError):  # of another project
-            desk.answer_decision(id_, yes, support)
-    assert [one.decision_id for one in desk.waiting(billing)] == [waits.decision_id]
-    assert desk.waiting(support) == []
-    answer = desk.answer_decision(waits.decision_id, yes, billing)
+            decisions.answer_decision(service, id_, yes, support)
+    assert [one.decision_id for one in decisions.waiting(service, billing)] == [waits.decision_id]
+    assert decisions.waiting(service, support) == []
+    answer = decisions.answer_decision(service, waits.decision_id, yes, billing)
     assert (answer.allowed, answer.decided_by, answer.why) == (True, "Aoi (token bbbb)", "fine")
     # One that may answer does not answer what it asked itself, under whatever name.
-    own = desk.decide(checked(tool("decide"), DECIDE), both)
+    own = decisions.decide(service, checked(tool("decide"), DECIDE), both)
     with pytest.raises(BoundaryError, match="was asked by token cccc"):
-        desk.answer_decision(own.decision_id, yes, both)
-    assert desk.answer_decision(own.decision_id, yes, person).allowed
+        decisions.answer_decision(service, own.decision_id, yes, both)
+    assert decisions.answer_decision(service, own.decision_id, yes, person).allowed
     with pytest.raises(NotFoundError):
-        Desk(Settings(tenant="other"), store).answer_decision(own.decision_id, yes, person)
+        decisions.answer_decision(Service(Settings(tenant="other"), store), own.decision_id, yes, person)
 
 
 def test_the_whole_command_for_a_client_of_this_user(store: Store, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_the_whole_command_for_a_client_of_this_user(store: Store, tmp_path: Pat
     folder.mkdir()
     with Store(folder / "notes.duckdb") as spaced:
         for one, path in ((store, str(store.path)), (spaced, f"'{spaced.path}'")):
-            found = Desk(Settings(), one).decide(checked(tool("decide"), DECIDE), caller(client="cursor"))
+            found = decisions.decide(Service(Settings(), one), checked(tool("decide"), DECIDE), caller(client="cursor"))
             assert found.how_to_answer is not None
             assert f"scalepan confidence answer {found.decision_id} yes --store {path}" in found.how_to_answer
 
@@ -128,7 +128,7 @@ def test_ids_have_a_grammar(store: Store, id_: str) -> None:
     with pytest.raises(InputError):
         checked(tool("decide"), {"decision": id_})
     with pytest.raises(InputError):
-        Desk(Settings(), store).decided(id_, caller())
+        decisions.decided(Service(Settings(), store), id_, caller())
 
 
 @pytest.mark.parametrize("name", ["tenant", "project", "session"])
@@ -184,10 +184,10 @@ def test_through_a_queue_by_id_in_an_event_loop() -> None:
 
 
 def test_what_goes_out_acts_on_no_terminal(store: Store) -> None:
-    desk = Desk(Settings(metadata_only=True), store)
+    service = Service(Settings(metadata_only=True), store)
     evil = "x\x1b]0;owned\x07\x9b31m\u202e"
     request: dict[str, Any] = {**DECIDE, "action": evil, "args": {"note": evil, "list": [evil]}}
-    found = desk.decide(checked(tool("decide"), request), caller(client=evil))
+    found = decisions.decide(service, checked(tool("decide"), request), caller(client=evil))
     for text in (found.question, found.call, found.why, found.how_to_answer):
         assert text is not None
         assert text.isprintable(), text

@@ -1,4 +1,4 @@
-"""The tool `explain`: a number by its id, for whom the desk is open and nobody else."""
+"""The tool `explain`: a number by its id, for whom the service is open and nobody else."""
 
 from pathlib import Path
 
@@ -6,10 +6,10 @@ import duckdb
 import pytest
 
 from scalepan.errors import NotFoundError
-from scalepan.serve import requests
+from scalepan.serve import decisions, judging, requests
 from scalepan.serve.answers import Explained
-from scalepan.serve.desk import Desk, Settings
 from scalepan.serve.envelope import Caller, caller
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import checked, tool
 
 ASKED = Caller("request-1", "trace-1", "a client")
@@ -24,18 +24,20 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def decision(path: Path) -> str:
-    desk = Desk(Settings(store=path))
-    id_ = desk.open_decision(checked(tool("decide"), {"action": "go \x1b[31m on", "factors": SURE}), caller()).id
-    desk.close()
+    service = Service(Settings(store=path))
+    id_ = decisions.open_decision(
+        service, checked(tool("decide"), {"action": "go \x1b[31m on", "factors": SURE}), caller()
+    ).id
+    service.close()
     return id_
 
 
 def ask(path: Path, id_: str, *, breakdown: bool = False, tenant: str = "default") -> Explained:
-    desk = Desk(Settings(store=path, tenant=tenant))
+    service = Service(Settings(store=path, tenant=tenant))
     try:
-        return desk.explain(requests.Explain(id=id_, breakdown=breakdown), ASKED)
+        return judging.explain(service, requests.Explain(id=id_, breakdown=breakdown), ASKED)
     finally:
-        desk.close()
+        service.close()
 
 
 def test_equal(path: Path, decision: str) -> None:

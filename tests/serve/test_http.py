@@ -13,16 +13,16 @@ from pathlib import Path
 
 from scalepan.check import MOST_FAULTS, MOST_HINTS, problems
 from scalepan.errors import InputError
-from scalepan.serve import confidences, requests
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import confidences, judging, requests
 from scalepan.serve.envelope import CODES, caller
 from scalepan.serve.http.calls import Call
-from scalepan.serve.http.desks import MOST_KEPT, Desks
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Buckets, Limits
 from scalepan.serve.http.metrics import BUCKETS, Metrics
 from scalepan.serve.http.openapi import document
 from scalepan.serve.http.refused import STATUS, RefusedError
+from scalepan.serve.http.services import MOST_KEPT, Services
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import TOOLS, Tool, checked
 from scalepan.store import Store
 from tests.test_house import loaded_by
@@ -122,8 +122,8 @@ def test_a_histogram_counts_upward() -> None:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    return Desk(Settings(tmp_path_factory.mktemp("desk") / "notes.duckdb"))
+def service(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    return Service(Settings(tmp_path_factory.mktemp("service") / "notes.duckdb"))
 
 
 FACTORS = st.builds(
@@ -141,16 +141,16 @@ FACTORS = st.builds(
 
 @settings(max_examples=40)
 @given(st.lists(FACTORS, max_size=20))
-def test_many_confidences_are_the_same_as_each_alone(desk: Desk, factors: list[requests.Factors]) -> None:
+def test_many_confidences_are_the_same_as_each_alone(service: Service, factors: list[requests.Factors]) -> None:
     asked = [requests.Confidence(factors=one) for one in factors]
     callers = [caller() for _ in asked]
-    together = confidences.score_all(desk, asked, callers)
+    together = confidences.score_all(service, asked, callers)
     for request, who, found in zip(asked, callers, together, strict=True):
         if isinstance(found, Exception):
             with pytest.raises(InputError, match=re.escape(str(found))):
-                desk.confidence_score(request, who)
+                judging.confidence_score(service, request, who)
         else:
-            assert found == desk.confidence_score(request, who)
+            assert found == judging.confidence_score(service, request, who)
 
 
 BITS = st.sampled_from(
@@ -192,15 +192,15 @@ def test_half_a_surrogate_pair_is_named() -> None:
         Call(TOOLS[0], None, Limits())._request(b'{"query": "a\\ud800b"}')  # type: ignore[arg-type]
 
 
-def test_desks_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:
+def test_services_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:
     with Store(tmp_path / "notes.duckdb") as store:
-        desks = Desks(Settings(tenant="a", project="p"), store)
-        first = desks.desk("a", "p", None, None)
-        assert desks.own() is first
-        assert desks.desk("a", "p", None, ("public",)) is not first
+        services = Services(Settings(tenant="a", project="p"), store)
+        first = services.service("a", "p", None, None)
+        assert services.own() is first
+        assert services.service("a", "p", None, ("public",)) is not first
         for number in range(MOST_KEPT):
-            assert desks.desk("a", str(number), None, None).store is store
-        assert desks.own() is not first
+            assert services.service("a", str(number), None, None).store is store
+        assert services.own() is not first
 
 
 def test_the_command_loads_nothing_heavy() -> None:

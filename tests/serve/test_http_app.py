@@ -14,13 +14,13 @@ import pytest
 pytest.importorskip("starlette")
 
 from scalepan import errors
-from scalepan.serve.desk import Settings
 from scalepan.serve.http import app as module
 from scalepan.serve.http.app import App
-from scalepan.serve.http.desks import Desks
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.protocol import full
+from scalepan.serve.http.services import Services
+from scalepan.serve.service import Settings
 from scalepan.serve.tools import TOOLS
 from scalepan.store import Store
 
@@ -36,7 +36,7 @@ def post(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., httpx
 
         async def work() -> httpx2.Response:
             with Store(tmp_path / "notes.duckdb") as store:
-                made = App(Desks(Settings(), store), Hosts(), Limits(), must_have_token=False, dotted=False)
+                made = App(Services(Settings(), store), Hosts(), Limits(), must_have_token=False, dotted=False)
                 transport = httpx2.ASGITransport(app=made.asgi)
                 async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
                     answer = await http.post(SEARCH.url, **(request or {"json": {"query": "x"}}))
@@ -60,7 +60,7 @@ def test_too_many_at_once_are_turned_away(tmp_path: Path, monkeypatch: pytest.Mo
 
     async def work() -> None:
         with Store(tmp_path / "notes.duckdb") as store:
-            made = App(Desks(Settings(), store), Hosts(), Limits(at_once=1), must_have_token=False, dotted=False)
+            made = App(Services(Settings(), store), Hosts(), Limits(at_once=1), must_have_token=False, dotted=False)
             transport = httpx2.ASGITransport(app=made.asgi)
             async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
                 first = asyncio.create_task(http.post(SEARCH.url, json={"query": "x"}))

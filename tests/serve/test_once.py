@@ -17,15 +17,15 @@ from mcp import Client
 from scalepan.errors import ConflictError
 from scalepan.memory import Memory
 from scalepan.serve import tokens
-from scalepan.serve.desk import Desk, Settings
 from scalepan.serve.envelope import Caller
 from scalepan.serve.http.app import App
-from scalepan.serve.http.desks import Desks
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.openapi import document
+from scalepan.serve.http.services import Services
 from scalepan.serve.mcp import Door
 from scalepan.serve.once import once
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import TOOLS
 from scalepan.store import Store
 
@@ -48,7 +48,7 @@ def over_http(store: Store, work: Callable[[Http], Awaitable[Any]]) -> Any:
     """Do something with a client of a server that uses the store."""
 
     async def within() -> Any:
-        made = App(Desks(Settings(), store), Hosts(), Limits(), must_have_token=False, dotted=False)
+        made = App(Services(Settings(), store), Hosts(), Limits(), must_have_token=False, dotted=False)
         transport = httpx2.ASGITransport(app=made.asgi)
         async with Http(transport=transport, base_url="http://localhost") as http:
             done = await work(http)
@@ -123,11 +123,11 @@ def test_a_policy_that_is_looked_up_anew_does_not_count_as_a_step(
         claim = same(await http.post(ADD, json={"text": "Plans are cancelled by POST"}))["id"]
         vote = {"claim": claim, "signal": "helpful"}
         first = same(await http.post(VOTE, json=vote, **under("k")))
-        monkeypatch.setattr("scalepan.serve.desk.POLICY_SECONDS", 0.0)
+        monkeypatch.setattr("scalepan.serve.service.POLICY_SECONDS", 0.0)
         assert same(await http.post(VOTE, json=vote, **under("k"))) == first
         decide = {"action": "refund", "factors": FACTORS}
         decided = same(await http.post(DECIDE, json=decide, **under("d")))
-        monkeypatch.setattr("scalepan.serve.desk.POLICY_SECONDS", 60.0)
+        monkeypatch.setattr("scalepan.serve.service.POLICY_SECONDS", 60.0)
         assert same(await http.post(DECIDE, json=decide, **under("d"))) == decided
 
     over_http(store, work)
@@ -282,7 +282,7 @@ def test_an_answer_to_a_question_is_given_once(store: Store) -> None:
 
 def test_over_mcp_the_key_stands_in_meta(store: Store) -> None:
     async def work() -> None:
-        async with Client(Door(Desk(Settings(), store)).server()) as client:
+        async with Client(Door(Service(Settings(), store)).server()) as client:
 
             async def call(name: str, key: Any, **arguments: Any) -> tuple[bool, Any]:
                 done = await client.call_tool(name, arguments, meta=cast("Any", {"idempotency_key": key}))
@@ -317,11 +317,11 @@ def test_over_mcp_the_key_stands_in_meta(store: Store) -> None:
 
 
 def test_the_store_keeps_neither_key_nor_body(store: Store) -> None:
-    desk = Desk(Settings(), store)
+    service = Service(Settings(), store)
     asked = Caller("r", "t", key="my-key-17")
-    assert once(desk, asked, "memory_vote", {"note": "hunter2"}, lambda: 17) == 17
+    assert once(service, asked, "memory_vote", {"note": "hunter2"}, lambda: 17) == 17
     with pytest.raises(ConflictError):
-        once(desk, asked, "memory_vote", {"note": "hunter3"}, lambda: 17)
+        once(service, asked, "memory_vote", {"note": "hunter3"}, lambda: 17)
     kept = str(store.sql("SELECT * FROM requests"))
     assert "key:" in kept
     assert "my-key-17" not in kept

@@ -7,19 +7,19 @@ import msgspec
 import pytest
 
 from scalepan.errors import InputError
-from scalepan.serve import requests
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import judging, requests
 from scalepan.serve.envelope import Caller
+from scalepan.serve.service import Service, Settings
 
 CALLER = Caller(request_id="r", trace_id="t")
 
 
 def asked(tmp_path: Path, case: dict[str, Any], output: dict[str, Any], **more: Any) -> dict[str, Any]:
-    desk = Desk(Settings(store=tmp_path / "s.duckdb"))
+    service = Service(Settings(store=tmp_path / "s.duckdb"))
     try:
-        answer = desk.output_score(requests.OutputScore(case=case, output=output, **more), CALLER)
+        answer = judging.output_score(service, requests.OutputScore(case=case, output=output, **more), CALLER)
     finally:
-        desk.close()
+        service.close()
     told: dict[str, Any] = msgspec.to_builtins(answer)
     return told
 

@@ -8,9 +8,9 @@ import pytest
 from scalepan.errors import NotFoundError
 from scalepan.memory import Memory
 from scalepan.policy.boundary import CLASSES
-from scalepan.serve import requests, tokens
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve import decisions, judging, pages, requests, tokens
 from scalepan.serve.envelope import Caller
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import checked, tool
 from scalepan.store import Store
 from scalepan.store.policies import SetPolicy
@@ -28,8 +28,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def desk(store: Store, project: str) -> Desk:
-    return Desk(Settings(tenant="acme", project=project, classes=CLASSES), store)
+def service(store: Store, project: str) -> Service:
+    return Service(Settings(tenant="acme", project=project, classes=CLASSES), store)
 
 
 def by(project: str | None) -> Caller:
@@ -37,24 +37,24 @@ def by(project: str | None) -> Caller:
 
 
 def test_a_decision_is_its_projects_own(store: Store) -> None:
-    made = desk(store, "people").decide(checked(tool("decide"), DECIDE), by("people"))
+    made = decisions.decide(service(store, "people"), checked(tool("decide"), DECIDE), by("people"))
     assert made.call == 'dismiss(who="Bo Miller")'
     ((number,),) = store.sql("SELECT score_id FROM decisions")
-    shop = desk(store, "shop")
+    shop = service(store, "shop")
     for id_ in (made.decision_id, "dec_none"):
         with pytest.raises(NotFoundError):
-            shop.decided(id_, by("shop"))
+            decisions.decided(shop, id_, by("shop"))
         with pytest.raises(NotFoundError):
-            shop.decide(checked(tool("decide"), {"decision": id_}), by("shop"))
+            decisions.decide(shop, checked(tool("decide"), {"decision": id_}), by("shop"))
         with pytest.raises(NotFoundError):
-            shop.question(id_, by("shop"))
+            decisions.question(shop, id_, by("shop"))
     for id_ in (made.decision_id, number):
         with pytest.raises(NotFoundError):
-            shop.explain(requests.Explain(id=id_), by("shop"))
-        assert desk(store, "people").explain(requests.Explain(id=id_), by("people")).status == "equal"
-    assert desk(store, "people").decided(made.decision_id, by("people")).state == "pending"
+            judging.explain(shop, requests.Explain(id=id_), by("shop"))
+        assert judging.explain(service(store, "people"), requests.Explain(id=id_), by("people")).status == "equal"
+    assert decisions.decided(service(store, "people"), made.decision_id, by("people")).state == "pending"
     # A token for any project of the tenant sees it from wherever it stands.
-    assert shop.decided(made.decision_id, by(None)).state == "pending"
+    assert decisions.decided(shop, made.decision_id, by(None)).state == "pending"
 
 
 def test_events_are_their_projects_own(store: Store) -> None:
@@ -70,9 +70,9 @@ def test_events_are_their_projects_own(store: Store) -> None:
         memory.update(first, text="the heron landed")
         memory.forget(second)
         memory.rescan()
-        desk(store, project).decide(checked(tool("decide"), DECIDE), by(project))
+        decisions.decide(service(store, project), checked(tool("decide"), DECIDE), by(project))
         tokens.revoke(store, with_token.id)
-    seen = {project: desk(store, "shop").events(by(project)) for project in ("people", "shop", None, "other")}
+    seen = {project: pages.events(service(store, "shop"), by(project)) for project in ("people", "shop", None, "other")}
     assert seen["other"] == []
     assert {one["payload"]["project"] for one in seen["shop"]} == {"shop"}
     topics = {one["topic"] for one in seen["shop"]}

@@ -11,17 +11,17 @@ pytest.importorskip("mcp")
 from mcp import Client
 
 from scalepan.serve import mcp
-from scalepan.serve.desk import Desk, Settings
+from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import TOOLS
 
 
 def test_a_late_call_is_a_timeout(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = TOOLS[1]._replace(seconds=0.05, run=lambda *_: time.sleep(0.5))  # type: ignore[arg-type]
     monkeypatch.setattr(mcp, "tool", lambda _: slow)
-    desk = Desk(Settings(tmp_path_factory.mktemp("store") / "notes.duckdb"))
+    service = Service(Settings(tmp_path_factory.mktemp("store") / "notes.duckdb"))
 
     async def work() -> None:
-        async with Client(mcp.Door(desk).server()) as client:
+        async with Client(mcp.Door(service).server()) as client:
             result = await client.call_tool("pce_memory_search", {"query": "x"})
             assert result.is_error
             assert json.loads(result.content[0].text)["error"] == {  # type: ignore[union-attr]
@@ -32,4 +32,4 @@ def test_a_late_call_is_a_timeout(tmp_path_factory: pytest.TempPathFactory, monk
     try:
         anyio.run(work)
     finally:
-        desk.close()
+        service.close()

@@ -1,16 +1,14 @@
 """The table of tools: names, schemas, and that its copies of other packages' words are true ones."""
 
 import re
-from typing import Any, get_args
+from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
-from scalepan.confidence import ConfidenceFactors
 from scalepan.errors import InputError, NotFoundError
-from scalepan.memory import claim as model
-from scalepan.serve import clients, requests
+from scalepan.serve import clients
 from scalepan.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
 from tests.test_house import loaded_by
 
@@ -63,13 +61,6 @@ def test_factors_that_say_nothing_are_no_evidence(name: str, factors: dict[str, 
     with pytest.raises(jsonschema.ValidationError, match="non-empty"):
         jsonschema.validate({**request, "factors": {}}, input_schema(one))
     checked(one, {**request, "factors": {"is_search_step": True}})
-
-
-def test_the_copies_are_true() -> None:
-    assert get_args(requests.Signal) == model.SIGNALS
-    assert get_args(requests.EntityType) == get_args(model.EntityType)
-    factors = dict(zip(requests.Factors.__struct_fields__, requests.Factors.__struct_defaults__, strict=True))
-    assert factors == msgspec.structs.asdict(ConfidenceFactors())
 
 
 def test_the_table_loads_nothing_heavy() -> None:

@@ -1,18 +1,22 @@
 """scalepan memory: remember, recall, and see why."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from scalepan.cli._common import json_option, say, show, show_json
 from scalepan.cli._memory import Asker, as_text, opened, purposes_option
+from scalepan.cli._options import given, options_of
 from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
 from scalepan.cli.memory_file import add, export, import_
 from scalepan.errors import InputError, counted, printable, shorten
-from scalepan.memory.claim import SIGNALS
-from scalepan.policy.boundary import SCOPES
+from scalepan.memory.requests import ACTIVATE, FORGET, GET, LIST, SEARCH, VOTE, Ask
+from scalepan.store.operation import Operation
+
+if TYPE_CHECKING:
+    from scalepan.memory import Recall
 
 SHOWN_TEXT = 90
 
@@ -35,34 +39,14 @@ for command in (add, bench, calibrate, export, import_, rescan, sql, stats):
 
 
 def _recall_options(command: Any) -> Any:
-    for option in reversed(
-        [
-            click.option(
-                "-k", type=click.IntRange(1, 1000), help="How many claims. Default: retrieval.hybrid.k_final."
-            ),
-            click.option(
-                "--alpha", type=click.FloatRange(0, 1), help="0: words only counts; 1: meaning only. Default: by query."
-            ),
-            click.option(
-                "--max-tokens", type=click.IntRange(1), help="Stop when the texts would have more tokens than this."
-            ),
-            click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Only these scopes."),
-            click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds."),
-            purposes_option,
-            click.option("--explain", is_flag=True, help="The waterfall of each score."),
-            click.option("--why", metavar="CLAIM", help="Say what became of this claim: why it was not recalled."),
-            json_option,
-        ]
-    ):
-        command = option(command)
-    return command
+    explain = click.option("--explain", is_flag=True, help="The waterfall of each score.")
+    return purposes_option(explain(json_option(command)))
 
 
 @memory.command()
-@click.argument("query")
+@options_of(SEARCH)
 @_recall_options
-@click.option("--diverse", is_flag=True, help="Spread the answer out as an active context is: MMR, few an entity.")
-def search(query: str, **options: Any) -> None:
+def search(**options: Any) -> None:
     """The best claims for QUERY, best first, with the reason for each.
 
     \b
@@ -72,49 +56,32 @@ def search(query: str, **options: Any) -> None:
       scalepan memory search "cancel plan" --why clm_9f2c…
       scalepan memory search "who to call?" --for tool:contact-lookup --json
     """
-    _recall("search", query, **options)
+    _recall(SEARCH, options)
 
 
 @memory.command()
-@click.argument("query")
+@options_of(ACTIVATE)
 @_recall_options
-def activate(query: str, **options: Any) -> None:
+def activate(**options: Any) -> None:
     """The same, kept as an active context: only claims that reach the threshold, for a day.
 
     \b
     Examples:
       scalepan memory activate "prepare the release of billing" --max-tokens 1000 --json
     """
-    _recall("activate", query, **options)
+    _recall(ACTIVATE, options)
 
 
-def _recall(
-    action: str,
-    query: str,
-    k: int | None,
-    alpha: float | None,
-    max_tokens: int | None,
-    scopes: tuple[str, ...],
-    kinds: tuple[str, ...],
-    purposes: tuple[str, ...],
-    explain: bool,
-    why: str | None,
-    as_json: bool,
-    diverse: bool = False,
-    **who: Any,
-) -> None:
-    with opened(who, purposes) as opened_memory:
-        ask: Any = opened_memory.activate if action == "activate" else opened_memory.search
-        more = {"diverse": True} if diverse else {}
-        found = ask(
-            query, k, alpha=alpha, max_tokens=max_tokens, scopes=scopes or None, kinds=kinds or None, why=why, **more
-        )
-    if as_json:
+def _recall(operation: "Operation[Ask, Recall]", options: dict[str, Any]) -> None:
+    asked = given(operation, options)
+    with opened(options, options["purposes"]) as opened_memory:
+        found = (opened_memory.activate if operation is ACTIVATE else opened_memory.search)(**asked)
+    if options["as_json"]:
         show_json(found.to_dict())
         return
-    show(*recall_view(found, explain=explain))
-    if why:
-        say(f"{why}: {found.why}")
+    show(*recall_view(found, explain=options["explain"]))
+    if found.why:
+        say(f"{asked['why']}: {found.why}")
 
 
 def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
@@ -172,7 +139,7 @@ def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
 
 
 @memory.command()
-@click.argument("claim")
+@options_of(GET)
 @purposes_option
 @json_option
 def get(claim: str, purposes: tuple[str, ...], as_json: bool, **who: Any) -> None:
@@ -193,14 +160,11 @@ def get(claim: str, purposes: tuple[str, ...], as_json: bool, **who: Any) -> Non
 
 
 @memory.command("list")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
-@click.option("--scope", "scopes", multiple=True, type=click.Choice(SCOPES), help="Only these scopes.")
-@click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these kinds.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many claims at most.")
+@options_of(LIST, without=("limit",))
 @purposes_option
 @json_option
-def list_(
-    limit: int, scopes: tuple[str, ...], kinds: tuple[str, ...], purposes: tuple[str, ...], as_json: bool, **who: Any
-) -> None:
+def list_(limit: int, purposes: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Claims, last changed first.
 
     \b
@@ -210,8 +174,9 @@ def list_(
     """
     from scalepan.draw.terminal import table
 
-    with opened(who, purposes) as opened_memory:
-        found = list(opened_memory.list(scopes=scopes or None, kinds=kinds or None, limit=limit))
+    asked = given(LIST, options)
+    with opened(options, purposes) as opened_memory:
+        found = list(opened_memory.list(limit=limit, **asked))
     if as_json:
         for claim in found:
             show_json(claim)
@@ -232,7 +197,7 @@ def list_(
 
 
 @memory.command()
-@click.argument("claims", nargs=-1, required=True)
+@options_of(FORGET)
 @json_option
 def forget(claims: tuple[str, ...], as_json: bool, **who: Any) -> None:
     """Forget claims, and everything derived from them. It cannot be undone.
@@ -247,23 +212,10 @@ def forget(claims: tuple[str, ...], as_json: bool, **who: Any) -> None:
 
 
 @memory.command()
-@click.argument("claim")
-@click.argument("signal", type=click.Choice(SIGNALS), required=False)
-@click.option("--of", metavar="CLAIM", help="For duplicate: the claim that it repeats.")
-@click.option("--context", help="The active context that it was recalled in; calibration learns from it.")
-@click.option("--note", help="Why.")
+@options_of(VOTE, optional=("signal",))
 @click.option("--undo", is_flag=True, help="CLAIM is the id of a vote (fb_…) that is taken back.")
 @json_option
-def vote(
-    claim: str,
-    signal: str | None,
-    of: str | None,
-    context: str | None,
-    note: str | None,
-    undo: bool,
-    as_json: bool,
-    **who: Any,
-) -> None:
+def vote(undo: bool, as_json: bool, **options: Any) -> None:
     """Say what a claim was worth: helpful, harmful, outdated, or a duplicate of another.
 
     \b
@@ -272,14 +224,11 @@ def vote(
       scalepan memory vote clm_9f2c… duplicate --of clm_77aa…
       scalepan memory vote --undo fb_12ab…
     """
-    if undo == (signal is not None):
+    asked = given(VOTE, options)
+    if undo == ("signal" in asked):
         raise InputError("give a SIGNAL, or --undo with the id of a vote")
-    with opened(who) as opened_memory:
-        voted = (
-            opened_memory.undo_vote(claim)
-            if undo
-            else opened_memory.vote(claim, signal, of=of, context=context, note=note)  # type: ignore[arg-type]
-        )
+    with opened(options) as opened_memory:
+        voted = opened_memory.undo_vote(asked["claim"]) if undo else opened_memory.vote(**asked)
     if as_json:
         show_json(voted)
     else:

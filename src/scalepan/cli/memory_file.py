@@ -11,11 +11,12 @@ import click
 
 from scalepan.cli._common import complain, json_option, open_input, progress, say, show_json
 from scalepan.cli._memory import json_rows, opened
+from scalepan.cli._options import given, options_of
 from scalepan.errors import InputError, counted
 from scalepan.files import write_private
 from scalepan.memory import Memory
-from scalepan.memory.claim import KINDS
-from scalepan.policy.boundary import CLASSES, SCOPES
+from scalepan.memory.claim import NewClaim
+from scalepan.memory.requests import ADD
 from scalepan.text.jsonline import json_line
 
 SHOWN_BAD_ROWS = 20
@@ -25,28 +26,21 @@ ADDED_AT_ONCE = 500
 @click.command()
 @click.argument("text", required=False)
 @click.option("--file", "file", metavar="FILE", help="Many claims: JSON lines with a 'text' each, or - for stdin.")
-@click.option("--kind", default="fact", show_default=True, help=f"{', '.join(KINDS)}, or a word of your own.")
-@click.option("--scope", type=click.Choice(SCOPES), default="project", show_default=True)
-@click.option("--class", "boundary_class", type=click.Choice(CLASSES), default="internal", show_default=True)
+@options_of(ADD, NewClaim, without=("text", "entities"))
 @click.option(
     "--entity", "entities", multiple=True, metavar="[TYPE:]NAME", help="What it is about: Artifact:billing-api."
 )
 @click.option("--source", help="Where it comes from: a URL or a file.")
-@click.option("--confidence", type=float, help="How certain it is, 0 to 1.")
 @click.option("--strict", is_flag=True, help="With --file: stop at the first bad row instead of skipping it.")
 @json_option
 def add(
     text: str | None,
     file: str | None,
-    kind: str,
-    scope: str,
-    boundary_class: str,
     entities: tuple[str, ...],
     source: str | None,
-    confidence: float | None,
     strict: bool,
     as_json: bool,
-    **who: Any,
+    **options: Any,
 ) -> None:
     """Remember TEXT, or the claims of a file. Secrets and personal data are cut first; what is known is not kept twice.
 
@@ -59,22 +53,15 @@ def add(
     """
     if (text is None) == (file is None):
         raise InputError("give either TEXT or --file")
-    with opened(who) as opened_memory:
+    claim = given(ADD, options, NewClaim)
+    with opened(options) as opened_memory:
         if text is not None:
-            claim: dict[str, Any] = {"text": text, "kind": kind, "scope": scope, "boundary_class": boundary_class}
-            claim["entities"] = [_entity(entity) for entity in entities]
+            claim |= {"text": text, "entities": [_entity(entity) for entity in entities]}
             claim |= {"provenance": {"source": source}} if source else {}
-            claim |= {"confidence": confidence} if confidence is not None else {}
             (added,) = opened_memory.add_many([claim])
             _show_added(added, as_json)
         else:
-            _add_file(
-                opened_memory,
-                file or "-",
-                {"kind": kind, "scope": scope, "boundary_class": boundary_class},
-                strict,
-                as_json,
-            )
+            _add_file(opened_memory, file or "-", claim, strict, as_json)
 
 
 def _entity(said: str) -> dict[str, str]:
@@ -90,7 +77,7 @@ def _show_added(added: Any, as_json: bool) -> None:
         say(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
 
 
-def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool, as_json: bool) -> None:
+def _add_file(memory: Memory, file: str, defaults: dict[str, Any], strict: bool, as_json: bool) -> None:
     """Remember the claims of a file, a page at a time; bad rows are told and skipped."""
     counts = {True: 0, False: 0}
     size = Path(file).stat().st_size if Path(file).is_file() else None
@@ -110,7 +97,7 @@ def _add_file(memory: Memory, file: str, defaults: dict[str, str], strict: bool,
 
 
 def _good_rows(
-    memory: Memory, stream: Any, file: str, defaults: dict[str, str], strict: bool
+    memory: Memory, stream: Any, file: str, defaults: dict[str, Any], strict: bool
 ) -> Iterator[dict[str, Any]]:
     bad = 0
     for number, row, error in json_rows(stream, "stdin" if file == "-" else file):

@@ -6,6 +6,7 @@ from sys import float_info
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from scalepan.check import problems
@@ -16,8 +17,8 @@ SHARES = (
     "query_coverage",
 )
 COUNTS = ("search_result_count", "source_count", "tool_execution_count", "tool_success_count")
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0)]
 
 
 class ConfidenceFactors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -31,14 +32,14 @@ class ConfidenceFactors(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     search_result_count: Count = 0
     search_avg_score: Share = 0.0
     search_max_score: Share = 0.0
-    search_score_variance: Annotated[float, msgspec.Meta(ge=0)] = 1.0
-    source_agreement: Share = 0.0
+    search_score_variance: Annotated[float, Meta(ge=0)] = 1.0
+    source_agreement: Annotated[Share, Meta(description="How far the sources say the same.")] = 0.0
     source_count: Count = 0
-    llm_self_confidence: Share = 0.5
+    llm_self_confidence: Annotated[Share, Meta(description="How sure you are yourself.")] = 0.5
     tool_success_rate: Share = 1.0
     tool_execution_count: Count = 0
     tool_success_count: Count = 0
-    query_coverage: Share = 0.0
+    query_coverage: Annotated[Share, Meta(description="How much of what was asked is answered.")] = 0.0
     is_search_step: bool = False
 
     def __post_init__(self) -> None:

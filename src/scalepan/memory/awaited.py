@@ -26,6 +26,10 @@ def _awaited(
 
     @wraps(method)
     async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+
+    @wraps(method)
+    async def call_with_progress(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = described.bind(self.memory, *args, **kwargs)
         progress = given.arguments.get("progress")
         if progress is not None:
@@ -33,7 +37,7 @@ def _awaited(
             given.arguments["progress"] = lambda done: here.call_soon_threadsafe(progress, done)
         return await asyncio.to_thread(method, *given.args, **given.kwargs)
 
-    return call
+    return call_with_progress if "progress" in described.parameters else call
 
 
 def _iterated(
@@ -87,7 +91,7 @@ class AsyncMemory:
     activate = _awaited(Memory.activate)
     get = _awaited(Memory.get)
     list = _iterated(Memory.list)
-    update = _awaited(Memory.update)  # type: ignore[arg-type] # the same
+    update = _awaited(Memory.update)
     forget = _awaited(Memory.forget)
     vote = _awaited(Memory.vote)
     undo_vote = _awaited(Memory.undo_vote)

@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from scalepan.check import in_order, resolved
 from scalepan.errors import InputError, quoted
@@ -19,15 +20,16 @@ Signal = Literal["helpful", "harmful", "outdated", "duplicate"]
 EntityType = Literal["Actor", "Artifact", "Event", "Concept"]
 KINDS = ("fact", "preference", "task", "policy_hint")
 """The kinds that have half-lives of their own; any other word is a kind too."""
+KIND_WORDS = f"{', '.join(KINDS)}, or a word of your own."
 SIGNALS: tuple[Signal, ...] = ("helpful", "harmful", "outdated", "duplicate")
 
 SECONDS_A_DAY = 86400.0
 LONGEST_PROVENANCE = {"actor": 200, "source": 2_000, "note": 10_000}
 
-Name = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
-Text = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000_000)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Utility = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Text = Annotated[str, Meta(min_length=1, max_length=1_000_000)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Utility = Annotated[float, Meta(ge=-1, le=1)]
 
 
 class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -36,9 +38,8 @@ class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     at: str | None = None
     """When: an ISO 8601 time with its zone, such as 2026-01-31T12:00:00+09:00."""
     actor: str | None = None
-    source: str | None = None
-    """A URL or a file."""
-    note: str | None = None
+    source: Annotated[str | None, Meta(description="Where it comes from: a URL or a file.")] = None
+    note: Annotated[str | None, Meta(description="What else is to be said about it.")] = None
 
     def checked(self) -> "Provenance":
         """The same with its time written in one way; InputError if that is no time, or another field is too long.
@@ -69,15 +70,17 @@ class Entity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
 class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Something to remember."""
 
-    text: Text
-    kind: Kind = "fact"
-    scope: Annotated[Scope, in_order(Scope)] = "project"
-    boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] = "internal"
+    text: Annotated[Text, Meta(description="One statement that makes sense on its own.")]
+    kind: Annotated[Kind, Meta(description=KIND_WORDS)] = "fact"
+    scope: Annotated[
+        Scope, in_order(Scope), Meta(description="How far it reaches; session needs --session where Scalepan starts.")
+    ] = "project"
+    boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass), Meta(description="Who may see it.")] = "internal"
     utility: Utility = 0.0
-    confidence: Share = 0.5
+    confidence: Annotated[Share, Meta(description="How certain it is.")] = 0.5
     quality: Share | None = None
     provenance: Provenance = Provenance()
-    entities: list[Entity] = []
+    entities: Annotated[list[Entity], Meta(description="What it is about.")] = []
     id: Id | None = None
     """Only for claims that come from another store; else one is made."""
     created_at: str | None = None

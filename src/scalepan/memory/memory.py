@@ -2,40 +2,58 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
-from scalepan.check import problems
-from scalepan.errors import ConflictError, InputError, own_words
+from scalepan.errors import ConflictError
 from scalepan.memory.calibrate import Fitted, fit, text_side, vector_side
 from scalepan.memory.claim import Claim, NewClaim, Provenance
+from scalepan.memory.method import asked_by, checked, converted, do, does
 from scalepan.memory.recall.answers import Recall
 from scalepan.memory.requests import (
+    ACTIVATE,
+    ADD,
+    BACKFILL,
+    CANDIDATES,
+    EXPORT,
+    FORGET,
+    GET,
+    LINK,
+    LIST,
     MOST_AT_ONCE,
+    RESCAN,
+    SEARCH,
+    STATS,
+    SWEEP,
+    UNDO_VOTE,
+    UPDATE,
+    VOTE,
+    VOTED_PAIRS,
     Add,
     Added,
     Ask,
     AskCandidates,
     AskVotes,
     Backfill,
-    Backfilled,
     Candidates,
     ExportPage,
     Figures,
     Forget,
     Get,
+    Got,
     Link,
+    Linked,
     List,
+    Orphans,
     Rescan,
     Stats,
     Sweep,
     UndoVote,
-    Update,
+    Updated,
     Vote,
     Voted,
-    VotedPairs,
 )
 from scalepan.policy import Layer, Policy, resolve
 from scalepan.policy.boundary import BoundaryClass
@@ -45,7 +63,7 @@ from scalepan.policy.load import env_layers
 from scalepan.policy.retrieval import Method
 from scalepan.store import Store
 from scalepan.store.policies import SetPolicy, WhosePolicy
-from scalepan.store.request import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, Overlay, Who, traced
+from scalepan.store.request import DEFAULT_PROJECT, DEFAULT_PURPOSE, DEFAULT_TENANT, Overlay, Who
 
 SAVES = 5
 """How often fitted curves are put into a policy that somebody else keeps changing."""
@@ -88,8 +106,8 @@ class Memory:
         self.store = path if isinstance(path, Store) else Store(path)
         opened = None if classes is None else as_names("classes", classes)
         said = dict(as_mapping("facts", facts)) if facts is not None else {}
-        self.who = Who(tenant, project, session, as_names("purposes", purposes), actor, said, trace_id, opened)
-        _check(msgspec.to_builtins(self.who), Who)
+        who = Who(tenant, project, session, as_names("purposes", purposes), actor, said, trace_id, opened)
+        self.who = converted(msgspec.to_builtins(who), Who)
         self.overlay = _overlay(policy)
         """What its policy says, packed: every request takes it along."""
 
@@ -127,50 +145,26 @@ class Memory:
         elif not isinstance(claims, Iterable):
             raise wrong("claims", claims, "a list of texts, dicts or NewClaims")
         for page in _pages(claims):
-            checked = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
-            done += self._call("memory.add", Add(checked, who=self.who, overlay=self.overlay)).claims
+            good = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
+            done += do(self, ADD, Add(good)).claims
             if progress is not None:
                 progress(len(done))
         return done
 
-    def search(
-        self,
-        query: str,
-        k: int | None = None,
-        *,
-        alpha: float | None = None,
-        max_tokens: int | None = None,
-        scopes: Sequence[str] | None = None,
-        kinds: Sequence[str] | None = None,
-        why: str | None = None,
-        at: float | None = None,
-        diverse: bool | None = None,
-    ) -> Recall:
-        """The k best claims for a query, best first, each with its score and the reason for it.
-
-        `diverse` has MMR and the entity cap choose, as they do for an active context; by default the policy says.
-        """
-        return self._ask("memory.search", query, k, alpha, max_tokens, scopes, kinds, why, at, diverse)
-
-    def activate(
-        self,
-        query: str,
-        k: int | None = None,
-        *,
-        alpha: float | None = None,
-        max_tokens: int | None = None,
-        scopes: Sequence[str] | None = None,
-        kinds: Sequence[str] | None = None,
-        why: str | None = None,
-        at: float | None = None,
-    ) -> Recall:
-        """The same as an active context: only what reaches the threshold, kept for a day with its scores."""
-        return self._ask("memory.activate", query, k, alpha, max_tokens, scopes, kinds, why, at, None)
-
-    def get(self, claim: str) -> Claim:
-        """One claim."""
-        found: Claim = self._call("memory.get", self._request(Get, {"claim": claim})).claim
+    @does(SEARCH, Ask)
+    def search(self, found: Recall) -> Recall:
+        """The k best claims for a query, best first, each with its score and the reason for it."""
         return found
+
+    @does(ACTIVATE, Ask)
+    def activate(self, found: Recall) -> Recall:
+        """The same as an active context: only what reaches the threshold, kept for a day with its scores."""
+        return found
+
+    @does(GET, Get)
+    def get(self, found: Got) -> Claim:
+        """One claim."""
+        return found.claim
 
     def list(
         self, *, scopes: Sequence[str] | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
@@ -183,59 +177,48 @@ class Memory:
         while left is None or left > 0:
             size = 1000 if left is None else min(left, 1000)
             request = {"scopes": scopes, "kinds": kinds, "limit": size, "after": after}
-            page = self._call("memory.list", self._request(List, request))
+            page = do(self, LIST, checked(List, request))
             yield from page.claims
             left = None if left is None else left - len(page.claims)
             if not page.more:
                 return
             after = page.claims[-1].id
 
-    def update(self, claim: str, **changes: Any) -> Claim:
-        """Change a claim: text, kind, boundary_class, confidence, quality, provenance, entities."""
-        updated: Claim = self._call("memory.update", self._request(Update, {"claim": claim, **changes})).claim
-        return updated
+    @does(UPDATE)
+    def update(self, updated: Updated) -> Claim:
+        """Change a claim. What is not given stays as it is; entities and provenance may be plain data."""
+        return updated.claim
 
     def forget(self, *claims: str) -> int:
         """Forget claims, with everything that was derived from them; how many. A list of ids will do too."""
         ids = [id_ for given in claims for id_ in as_names("claims", given, "the id of a claim, or a list of ids")]
-        count: int = self._call("memory.forget", self._request(Forget, {"claims": ids})).count
-        return count
+        return do(self, FORGET, checked(Forget, {"claims": ids})).count
 
-    def vote(
-        self,
-        claim: str,
-        signal: Literal["helpful", "harmful", "outdated", "duplicate"],
-        *,
-        of: str | None = None,
-        context: str | None = None,
-        note: str | None = None,
-    ) -> Voted:
-        """Say what a claim was worth. `of` names what a duplicate repeats, `context` where it was recalled."""
-        request = {"claim": claim, "signal": signal, "of": of, "context": context, "note": note}
-        voted: Voted = self._call("memory.vote", self._request(Vote, request))
+    @does(VOTE, Vote)
+    def vote(self, voted: Voted) -> Voted:
+        """Say what a claim was worth: helpful, harmful, outdated, or a duplicate of another."""
         return voted
 
-    def undo_vote(self, vote: str) -> Voted:
+    @does(UNDO_VOTE, UndoVote)
+    def undo_vote(self, voted: Voted) -> Voted:
         """Take a vote back: the claim's numbers become what they would be without it."""
-        voted: Voted = self._call("memory.undo_vote", self._request(UndoVote, {"vote": vote}))
         return voted
 
-    def link(self, source: str, target: str, kind: str = "related") -> str:
+    @does(LINK, Link)
+    def link(self, linked: Linked) -> str:
         """Relate two claims, or a claim and an entity; the relation's id."""
-        request = {"source": source, "target": target, "kind": kind}
-        linked: str = self._call("memory.link", self._request(Link, request)).id
-        return linked
+        return linked.id
 
-    def stats(self) -> Figures:
+    @does(STATS, Stats)
+    def stats(self, figures: Figures) -> Figures:
         """Counts of this project."""
-        figures: Figures = self._call("memory.stats", Stats(who=self.who, overlay=self.overlay))
         return figures
 
     def export(self) -> Iterator[dict[str, Any]]:
         """Every claim of the project as plain data that `import_` takes."""
         after: str | None = None
         while True:
-            page = self._call("memory.export", ExportPage(who=self.who, overlay=self.overlay, after=after))
+            page = do(self, EXPORT, ExportPage(after=after))
             for claim in page.claims:
                 yield exported(claim)
             if not page.more:
@@ -258,7 +241,7 @@ class Memory:
         looked_at = changed = 0
         after: str | None = None
         while True:
-            page = self._call("memory.rescan", Rescan(who=self.who, overlay=self.overlay, after=after))
+            page = do(self, RESCAN, Rescan(after=after))
             looked_at, changed, after = looked_at + page.looked_at, changed + page.changed, page.last
             if progress is not None:
                 progress(looked_at)
@@ -266,16 +249,16 @@ class Memory:
                 self.sweep()
                 return looked_at, changed
 
-    def sweep(self) -> dict[str, int]:
+    @does(SWEEP, Sweep)
+    def sweep(self, removed: Orphans) -> dict[str, int]:
         """Remove what is left of claims that are gone, in all tenants: how many rows, by table. Part of `rescan`."""
-        removed: dict[str, int] = self._call("memory.sweep", Sweep(who=self.who, overlay=self.overlay)).rows
-        return removed
+        return removed.rows
 
     def backfill(self, *, anew: bool = False, progress: Progress | None = None) -> int:
         """Embed what has no vector; with `anew` everything, if the policy names another encoder. How many."""
-        done: int = 0
+        done = 0
         while True:
-            page: Backfilled = self._call("memory.backfill", Backfill(who=self.who, overlay=self.overlay, anew=anew))
+            page = do(self, BACKFILL, Backfill(anew=anew))
             done += page.done
             if progress is not None:
                 progress(done)
@@ -286,9 +269,8 @@ class Memory:
         self, query: str, *, text_level: str = "index", vector_level: str = "index", k: int | None = None
     ) -> Candidates:
         """What single levels find for a query, with raw scores: for measuring."""
-        ask = self._request(Ask, {"query": query, "k": k})
-        found: Candidates = self._call("memory.candidates", AskCandidates(ask, text_level, vector_level))
-        return found
+        ask = asked_by(self, checked(Ask, {"query": query, "k": k}))
+        return self.store.call(CANDIDATES, AskCandidates(ask, text_level, vector_level))
 
     def calibrate(
         self, labelled: Sequence[tuple[str, set[str]]] | None = None, method: Method = "isotonic", *, save: bool = True
@@ -316,7 +298,7 @@ class Memory:
         text: list[list[tuple[float, bool]]] = []
         vector: list[list[tuple[float, bool]]] = []
         if labelled is None:
-            voted: VotedPairs = self._call("memory.voted_pairs", AskVotes(who=self.who, overlay=self.overlay))
+            voted = do(self, VOTED_PAIRS, AskVotes())
             names = list(dict.fromkeys(pair.query for pair in voted.pairs))
             for name in names:
                 mine = [pair for pair in voted.pairs if pair.query == name]
@@ -346,33 +328,8 @@ class Memory:
             "store.set_policy", SetPolicy(text, self.who.tenant, self.who.project, self.who.actor, replaced)
         )
 
-    def _ask(self, operation: str, query: str, *values: Any) -> Recall:
-        names = ("k", "alpha", "max_tokens", "scopes", "kinds", "why", "at", "diverse")
-        request = {"query": query, **dict(zip(names, values, strict=True))}
-        found: Recall = self._call(operation, self._request(Ask, request))
-        return found
-
-    def _request(self, type_: type[Any], values: Mapping[str, Any]) -> Any:
-        """A checked request; what is wrong with it is an InputError that names the field."""
-        plain = {
-            name: list(as_names(name, value)) if isinstance(value, tuple) or name in _LISTS else value
-            for name, value in values.items()
-            if value is not None
-        }
-        # What is not data at all, such as a function, becomes its own words, which no field takes for a number.
-        try:
-            plain = msgspec.to_builtins(plain, enc_hook=own_words)
-        except (TypeError, RecursionError, UnicodeError) as error:
-            raise InputError(f"a request is plain data: {error}") from None
-        _check(plain, type_)
-        return msgspec.structs.replace(msgspec.convert(plain, type_), who=self.who, overlay=self.overlay)
-
-    def _call(self, operation: str, request: msgspec.Struct) -> Any:
-        return self.store.call(operation, traced(request))
-
 
 _IMPORTED = frozenset(NewClaim.__struct_fields__)
-_LISTS = ("scopes", "kinds")
 
 
 def exported(claim: Claim) -> dict[str, Any]:
@@ -393,16 +350,7 @@ def new_claim(claim: NewClaim | Mapping[str, Any] | str, number: int) -> NewClai
         data["provenance"] = msgspec.to_builtins(data["provenance"])
     if isinstance(data.get("entities"), (list, tuple)):
         data["entities"] = [{"name": e} if isinstance(e, str) else msgspec.to_builtins(e) for e in data["entities"]]
-    _check(data, NewClaim, id_=str(data.get("id") or f"number {number + 1}"))
-    return msgspec.convert(data, NewClaim)
-
-
-def _check(data: Any, type_: type[Any], id_: str | None = None) -> None:
-    faults = problems(data, type_)
-    if faults:
-        error = InputError(faults[0].message, id=id_, path=faults[0].path, more=[str(fault) for fault in faults[1:]])
-        error.noun = "claim"
-        raise error
+    return converted(data, NewClaim, id_=str(data.get("id") or f"number {number + 1}"))
 
 
 def _overlay(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:

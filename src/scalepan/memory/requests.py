@@ -1,11 +1,17 @@
-"""What memory can be asked to do: requests, responses and operations. Importing this loads no handler and no array."""
+"""What memory can be asked to do: requests, responses and operations. Importing this loads no handler and no array.
 
-from typing import Annotated
+A request is described once, here: methods of Memory, options of the command, HTTP bodies and MCP tools are made from it
+(`scalepan.doors`), so the description of a field is what their users read.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
+from msgspec import Meta
 
 from scalepan.check import in_order
-from scalepan.memory.claim import Claim, Entity, NewClaim, Provenance, Share, Signal, Text
+from scalepan.memory.claim import KIND_WORDS, Claim, Entity, NewClaim, Provenance, Share, Signal, Text
 from scalepan.memory.recall.answers import Recall
 from scalepan.names import Id, Label
 from scalepan.policy.boundary import BoundaryClass, Scope
@@ -17,21 +23,46 @@ from scalepan.store.request import Request
 LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
 
 
-class Ask(Request, frozen=True):
+if TYPE_CHECKING:
+    AnyScope = str  # for callers, who have it from anywhere: what is no scope is refused when it is called
+else:
+    AnyScope = Annotated[Scope, in_order(Scope)]
+
+AtMost1000 = Annotated[int, Meta(ge=1, le=1000)]
+Scopes = Annotated[Sequence[AnyScope] | None, Meta(description="Only these scopes.")]
+Kinds = Annotated[Sequence[Kind] | None, Meta(description="Only these kinds.")]
+
+
+class _Query(Request, frozen=True):
+    """What of a query is given by position."""
+
+    query: Annotated[Text, Meta(description="What it is about, in plain words.")]
+    k: Annotated[
+        AtMost1000 | None, Meta(description="How many claims at most. Default: the policy's retrieval.hybrid.k_final.")
+    ] = None
+
+
+class Ask(_Query, frozen=True, kw_only=True):
     """A query, and what the answer may hold."""
 
-    query: Text
-    scopes: list[Scope] | None = None
-    kinds: list[str] | None = None
-    k: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    alpha: Share | None = None
-    max_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    diverse: bool | None = None
-    """Whether MMR and the entity cap choose; None: they do for an active context, and else as the policy says."""
-    why: Id | None = None
-    """A claim whose fate is to be told."""
-    at: Annotated[float, msgspec.Meta(ge=0, le=LATEST)] | None = None
-    """Seconds since 1970 that count as now: to recompute an old answer."""
+    alpha: Annotated[Share | None, Meta(description="0: words only; 1: meaning only. Default: by query.")] = None
+    max_tokens: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="Stop before the texts have more tokens than this.")
+    ] = None
+    scopes: Scopes = None
+    kinds: Kinds = None
+    why: Annotated[Id | None, Meta(description="Say what became of this claim: why it was not recalled.")] = None
+    diverse: Annotated[
+        bool | None,
+        Meta(
+            description="Spread the answer out as an active context is: MMR, few an entity. Default: the policy's "
+            "retrieval.diversity.search."
+        ),
+    ] = None
+    at: Annotated[
+        Annotated[float, Meta(ge=0, le=LATEST)] | None,
+        Meta(description="Seconds since 1970 that count as now: to recompute an old answer."),
+    ] = None
 
 
 MOST_AT_ONCE = 1000
@@ -47,10 +78,9 @@ class Added(msgspec.Struct, frozen=True):
     """What became of one claim: kept under this id, or known already under it."""
 
     id: str
-    created: bool
+    created: Annotated[bool, Meta(description="false: it was known already, under this id.")]
     boundary_class: str
-    redacted: dict[str, int] = {}
-    """What was cut from it, by kind."""
+    redacted: Annotated[dict[str, int], Meta(description="What was cut from it, by kind.")] = {}
 
 
 class AllAdded(msgspec.Struct, frozen=True):
@@ -59,17 +89,30 @@ class AllAdded(msgspec.Struct, frozen=True):
     claims: list[Added]
 
 
-class Update(Request, frozen=True):
+class Get(Request, frozen=True):
+    """A claim by its id."""
+
+    claim: Annotated[Id, Meta(description="The claim's id.")]
+
+
+class Got(msgspec.Struct, frozen=True):
+    """The claim."""
+
+    claim: Claim
+
+
+class Update(Get, frozen=True, kw_only=True):
     """What is to be different about a claim. What is None stays."""
 
-    claim: Id
-    text: Text | None = None
-    kind: Kind | None = None
-    boundary_class: Annotated[BoundaryClass, in_order(BoundaryClass)] | None = None
-    confidence: Share | None = None
-    quality: Share | None = None
-    provenance: Provenance | None = None
-    entities: list[Entity] | None = None
+    text: Annotated[Text | None, Meta(description="What it says from now on.")] = None
+    kind: Annotated[Kind | None, Meta(description=KIND_WORDS)] = None
+    boundary_class: Annotated[
+        Annotated[BoundaryClass, in_order(BoundaryClass)] | None, Meta(description="Who may see it.")
+    ] = None
+    confidence: Annotated[Share | None, Meta(description="How certain it is.")] = None
+    quality: Annotated[Share | None, Meta(description="How well it is written.")] = None
+    provenance: Annotated[Provenance | None, Meta(description="Where it comes from.")] = None
+    entities: Annotated[list[Entity] | None, Meta(description="What it is about.")] = None
 
 
 class Updated(msgspec.Struct, frozen=True):
@@ -81,7 +124,7 @@ class Updated(msgspec.Struct, frozen=True):
 class Forget(Request, frozen=True):
     """Claims to forget, each by its id."""
 
-    claims: Annotated[list[Id], msgspec.Meta(min_length=1, max_length=1000)]
+    claims: Annotated[list[Id], Meta(min_length=1, max_length=1000, description="The ids of the claims.")]
 
 
 class Forgotten(msgspec.Struct, frozen=True):
@@ -90,25 +133,32 @@ class Forgotten(msgspec.Struct, frozen=True):
     count: int
 
 
-Note = Annotated[str, msgspec.Meta(max_length=10_000)]
+Note = Annotated[str, Meta(max_length=10_000)]
 
 
-class Vote(Request, frozen=True):
+class _Signal(Get, frozen=True):
+    """What of a vote is given by position."""
+
+    signal: Annotated[Signal, in_order(Signal), Meta(description="What it was worth.")]
+
+
+class Vote(_Signal, frozen=True, kw_only=True):
     """What somebody found of a claim."""
 
-    claim: Id
-    signal: Annotated[Signal, in_order(Signal)]
-    of: Id | None = None
-    """For `duplicate`: the claim that it repeats and is merged into."""
-    context: Id | None = None
-    """The active context that it was recalled in; `scalepan memory calibrate` learns from such votes."""
-    note: Note | None = None
+    of: Annotated[Id | None, Meta(description="Only with duplicate: the claim that it repeats and is merged into.")] = (
+        None
+    )
+    context: Annotated[
+        Id | None,
+        Meta(description="The active_context_id that it was recalled in; calibration learns from such votes."),
+    ] = None
+    note: Annotated[Note | None, Meta(description="Why.")] = None
 
 
 class UndoVote(Request, frozen=True):
     """Take a vote back."""
 
-    vote: Id
+    vote: Annotated[Id, Meta(description="The vote's id.")]
 
 
 class Voted(msgspec.Struct, frozen=True):
@@ -121,24 +171,12 @@ class Voted(msgspec.Struct, frozen=True):
     merged_into: str | None = None
 
 
-class Get(Request, frozen=True):
-    """A claim by its id."""
-
-    claim: Id
-
-
-class Got(msgspec.Struct, frozen=True):
-    """The claim."""
-
-    claim: Claim
-
-
 class List(Request, frozen=True):
     """Claims in the order they were last changed, newest first."""
 
-    scopes: list[Scope] | None = None
-    kinds: list[str] | None = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    scopes: Scopes = None
+    kinds: Kinds = None
+    limit: Annotated[AtMost1000, Meta(description="How many claims at most.")] = 100
     after: str | None = None
     """The last id of the page before: pages do not shift while claims come and go."""
 
@@ -153,9 +191,9 @@ class Listed(msgspec.Struct, frozen=True):
 class Link(Request, frozen=True):
     """A relation between two claims, or a claim and an entity, by their ids."""
 
-    source: Id
-    target: Id
-    kind: Label = "related"
+    source: Annotated[Id, Meta(description="The claim that the relation starts from.")]
+    target: Annotated[Id, Meta(description="The claim or entity that it leads to.")]
+    kind: Annotated[Label, Meta(description="What the relation is.")] = "related"
 
 
 class Linked(msgspec.Struct, frozen=True):
@@ -187,14 +225,14 @@ class Figures(msgspec.Struct, frozen=True):
 class ExportPage(Request, frozen=True):
     """Everything of a tenant and project, class by class as far as it is kept: the owner's own copy."""
 
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 500
+    limit: AtMost1000 = 500
     after: str | None = None
 
 
 class Rescan(Request, frozen=True):
     """A page of all claims of a tenant, looked at under the rules of now."""
 
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
+    limit: AtMost1000 = 200
     after: str | None = None
 
 
@@ -209,7 +247,7 @@ class Rescanned(msgspec.Struct, frozen=True):
 class Backfill(Request, frozen=True):
     """Vectors for claims that have none. `anew` first drops those of another model."""
 
-    limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 64
+    limit: AtMost1000 = 64
     anew: bool = False
 
 

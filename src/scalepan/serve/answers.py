@@ -1,4 +1,4 @@
-"""What comes back: one struct a tool. Their fields are the output schemas; every one is an Envelope."""
+"""What comes back from a tool that gives more, or less, than its operation. Every answer is an Envelope."""
 
 from typing import Annotated, Any, Literal
 
@@ -47,31 +47,6 @@ class Recall(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     alpha: float | None = None
     why_alpha: str | None = None
     rejected: list[Rejected] | None = None
-
-
-class Added(Envelope, frozen=True, kw_only=True):
-    """What became of a claim."""
-
-    id: str
-    created: Annotated[bool, Meta(description="false: it was known already, under this id.")]
-    boundary_class: str
-    redacted: Annotated[dict[str, int], Meta(description="What was cut from it, by kind.")]
-
-
-class Voted(Envelope, frozen=True, kw_only=True):
-    """The vote's id, and the claim's numbers now."""
-
-    id: str
-    claim: str
-    utility: float
-    confidence: float
-    merged_into: str | None
-
-
-class Forgotten(Envelope, frozen=True, kw_only=True):
-    """How many claims are gone."""
-
-    count: int
 
 
 class Valued(Envelope, frozen=True, kw_only=True, omit_defaults=True):

@@ -58,14 +58,14 @@ def mcp(
             raise
         raise MissingExtraError("an MCP server", "mcp") from None
     from scalepan.policy import load_policy
-    from scalepan.serve.desk import Desk, Settings
     from scalepan.serve.log import log_to_stderr
+    from scalepan.serve.service import Service, Settings
 
     # A policy that does not fit is better told now than to the first caller.
     log_to_stderr("mcp", load_policy(policy_file))
-    desk = Desk(Settings(store_file, tenant, project, session, policy_file, metadata_only))
-    _tell(f"serving {desk.store.path}, tenant {tenant}, project {project}")
-    serve(desk, dotted=tool_names == NAMES[1])
+    service = Service(Settings(store_file, tenant, project, session, policy_file, metadata_only))
+    _tell(f"serving {service.store.path}, tenant {tenant}, project {project}")
+    serve(service, dotted=tool_names == NAMES[1])
 
 
 def _tell(message: str) -> None:

@@ -6,33 +6,34 @@ from typing import TYPE_CHECKING
 from scalepan.errors import InputError
 from scalepan.serve import answers, requests
 from scalepan.serve.envelope import Caller
+from scalepan.serve.judging import confidence_score
 
 if TYPE_CHECKING:
-    from scalepan.serve.desk import Desk
+    from scalepan.serve.service import Service
 
 WORTH_AN_ARRAY = 8
 """Fewer are done one by one sooner."""
 
 
 def score_all(
-    desk: "Desk", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
+    service: "Service", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
 ) -> list[answers.Confidence | Exception]:
     """How sure to be of each step; what is wrong with one stands in its place."""
     if len(asked) >= WORTH_AN_ARRAY and not any(request.breakdown for request in asked):
         try:
-            return list(_on_arrays(desk, asked, callers))
+            return list(_on_arrays(service, asked, callers))
         except InputError:
             pass  # one of them does not fit: which one, they say themselves
-    return [_one(desk, request, caller) for request, caller in zip(asked, callers, strict=True)]
+    return [_one(service, request, caller) for request, caller in zip(asked, callers, strict=True)]
 
 
 def _on_arrays(
-    desk: "Desk", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
+    service: "Service", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
 ) -> list[answers.Confidence]:
     from scalepan.confidence import ConfidenceCalculator, confidence_batch
     from scalepan.score import Score
 
-    calculator = ConfidenceCalculator(desk.policy())
+    calculator = ConfidenceCalculator(service.policy())
     fields = requests.Factors.__struct_fields__
     columns = {name: [getattr(request.factors, name) for request in asked] for name in fields}
     values = confidence_batch(columns, calculator.policy).tolist()
@@ -51,8 +52,8 @@ def _on_arrays(
     ]
 
 
-def _one(desk: "Desk", request: requests.Confidence, caller: Caller) -> answers.Confidence | Exception:
+def _one(service: "Service", request: requests.Confidence, caller: Caller) -> answers.Confidence | Exception:
     try:
-        return desk.confidence_score(request, caller)
+        return confidence_score(service, request, caller)
     except Exception as error:
         return error

@@ -64,6 +64,11 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True):
     trace_id: str
 
 
+def ids(asked: Caller, version: str) -> dict[str, Any]:
+    """The fields of an envelope."""
+    return {"policy_version": version, "request_id": asked.request_id, "trace_id": asked.trace_id}
+
+
 def failure(error: BaseException, asked: Caller) -> dict[str, Any]:
     """An error as the caller gets it. What Scalepan did not expect goes to the log, and only its request id out."""
     if isinstance(error, TimeoutError):

@@ -1,4 +1,4 @@
-"""The MCP door: the desk's tools, things to read and two prompts, by the official SDK. Any transport may carry it.
+"""The MCP door: the service's tools, things to read and two prompts, by the official SDK. Any transport may carry it.
 
 The SDK's low-level server is used, not MCPServer: the requests have their schemas and checks already, errors are to
 leave in Scalepan's envelope, and one tool answers to two names of which one is listed. It adds no log handler either.
@@ -20,11 +20,11 @@ from mcp.shared.exceptions import MCPError
 
 import scalepan
 from scalepan.errors import InputError, NotFoundError
-from scalepan.serve import person, prompts, requests
-from scalepan.serve.desk import Desk
+from scalepan.serve import decisions, pages, person, prompts, recalls, requests
 from scalepan.serve.envelope import Caller, caller, failure
 from scalepan.serve.fence import one_line
 from scalepan.serve.once import check_key, once
+from scalepan.serve.service import Service
 from scalepan.serve.tools import OTHER_SECONDS, SEARCH_SECONDS, TOOLS, Tool, checked, input_schema, output_schema, tool
 
 Context = ServerRequestContext[Any, Any]
@@ -43,13 +43,13 @@ KEY = "idempotency_key"
 class Door:
     """Handlers of the protocol's requests."""
 
-    def __init__(self, desk: Desk, *, dotted: bool = False) -> None:
-        self._desk = desk
+    def __init__(self, service: Service, *, dotted: bool = False) -> None:
+        self._service = service
         self._dotted = dotted
 
-    def desk(self, _: Context) -> Desk:
-        """Whose request it is: over stdio there is one client, and one desk."""
-        return self._desk
+    def service(self, _: Context) -> Service:
+        """Whose request it is: over stdio there is one client, and one service."""
+        return self._service
 
     def caller(self, ctx: Context) -> Caller:
         """The ids of a request, and the program that it comes from, by its own name."""
@@ -93,7 +93,7 @@ class Door:
 
     async def _warm(self) -> None:
         try:
-            await anyio.to_thread.run_sync(self._desk.warm)
+            await anyio.to_thread.run_sync(self._service.warm)
         except Exception as error:  # the first call that needs it says the same to whoever asked
             failure(error, caller())
 
@@ -128,7 +128,7 @@ class Door:
             arguments = params.arguments or {}
             # Checked in the thread too: what does not fit may take a while to explain, and others are not to wait.
             if found.run is not None:
-                work = partial(_checked_and_run, found, found.run, arguments, self.desk(ctx), asked)
+                work = partial(_checked_and_run, found, found.run, arguments, self.service(ctx), asked)
                 answer = await self.within(found.seconds, found.name, work)
             else:
                 request = await self.within(OTHER_SECONDS, found.name, partial(checked, found, arguments))
@@ -146,28 +146,27 @@ class Door:
 
         A form comes back by the token that asked. So a token that may not answer is shown none.
         """
-        desk = self.desk(ctx)
+        service = self.service(ctx)
         may_be_asked = asked.may_answer is not False
         do = partial(self.within, OTHER_SECONDS, "decide")
         if request.decision is not None and request.action is None and request.factors is None:
-            return await do(partial(desk.decided, request.decision, asked))
+            return await do(partial(decisions.decided, service, request.decision, asked))
         id_ = person.decision_of(params)
         if id_ is not None:
             said = person.brought_back(params) if may_be_asked else None
         else:
-            opened = await do(
-                partial(once, desk, asked, "decide", request, partial(desk.open_decision, request, asked))
-            )
+            opening = partial(decisions.open_decision, service, request, asked)
+            opened = await do(partial(once, service, asked, "decide", request, opening))
             id_, said = opened.id, None
             can_ask = opened.waits and may_be_asked and person.can_be_asked(ctx)
-            question = await do(partial(desk.question, id_, asked)) if can_ask else None
+            question = await do(partial(decisions.question, service, id_, asked)) if can_ask else None
             if question is not None and person.is_asked_by_answer(ctx):
                 return person.input_required(question, id_)
             if question is not None:
                 said = await person.ask(ctx, question, opened.timeout_seconds)
         if said is not None:
-            await do(partial(desk.answer, id_, said, asked))
-        return await do(partial(desk.decided, id_, asked))
+            await do(partial(decisions.answer, service, id_, said, asked))
+        return await do(partial(decisions.decided, service, id_, asked))
 
     async def list_resources(self, _: Context, __: Any) -> types.ListResourcesResult:
         """What can be read without knowing an id."""
@@ -192,7 +191,7 @@ class Door:
         asked = self.caller(ctx)
         uri = str(params.uri)
         try:
-            data = await self.within(SEARCH_SECONDS, "reading", partial(_read, self.desk(ctx), uri, asked))
+            data = await self.within(SEARCH_SECONDS, "reading", partial(_read, self.service(ctx), uri, asked))
         except Exception as error:
             _refuse(error, asked)
         text = msgspec.json.encode(data, enc_hook=str).decode()
@@ -221,7 +220,7 @@ class Door:
         try:
             one = prompts.prompt(params.name, params.arguments or {})
             text = await self.within(
-                SEARCH_SECONDS, params.name, partial(one.text, self.desk(ctx), params.arguments or {}, asked)
+                SEARCH_SECONDS, params.name, partial(one.text, self.service(ctx), params.arguments or {}, asked)
             )
         except Exception as error:
             _refuse(error, asked)
@@ -229,22 +228,22 @@ class Door:
         return types.GetPromptResult(description=one.description, messages=[message])
 
 
-def _read(desk: Desk, uri: str, asked: Caller) -> Any:
+def _read(service: Service, uri: str, asked: Caller) -> Any:
     if uri == POLICY:
-        return desk.policy_page()
+        return pages.policy_page(service)
     if uri == EVENTS:
-        return desk.events(asked)
+        return pages.events(service, asked)
     if uri.startswith(CLAIM):
-        return desk.claim(uri.removeprefix(CLAIM), asked)
+        return recalls.claim(service, uri.removeprefix(CLAIM), asked)
     raise NotFoundError(f"nothing to read at '{one_line(uri)}'; there are {POLICY}, {EVENTS} and {CLAIM}{{id}}")
 
 
 def _checked_and_run(
-    found: Tool, run: Callable[[Desk, Any, Caller], R], arguments: dict[str, Any], desk: Desk, asked: Caller
+    found: Tool, run: Callable[[Service, Any, Caller], R], arguments: dict[str, Any], service: Service, asked: Caller
 ) -> R:
     request = checked(found, arguments)
-    work = partial(run, desk, request, asked)
-    return once(desk, asked, found.name, request, work) if found.keyed else work()
+    work = partial(run, service, request, asked)
+    return once(service, asked, found.name, request, work) if found.keyed else work()
 
 
 def _with_key(asked: Caller, meta: Mapping[str, Any] | None) -> Caller:

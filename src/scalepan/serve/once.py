@@ -14,9 +14,9 @@ import msgspec
 from scalepan.errors import ConflictError, InputError
 from scalepan.names import check_trace_id
 from scalepan.repeat import same_request
-from scalepan.serve.desk import Desk
 from scalepan.serve.envelope import Caller
 from scalepan.serve.operations import CLAIM_KEY, ClaimKey
+from scalepan.serve.service import Service
 
 R = TypeVar("R")
 
@@ -34,17 +34,17 @@ def numbered(key: str | None, number: int) -> str | None:
     return None if key is None else f"{key} {number}"
 
 
-def once(desk: Desk, asked: Caller, name: str, request: Any, work: Callable[[], R]) -> R:
+def once(service: Service, asked: Caller, name: str, request: Any, work: Callable[[], R]) -> R:
     """Do the work of a request; if it has a key, what is written is written once.
 
     A key belongs to a token, or to a tenant where there is none.
     """
     if asked.key is None:
         return work()
-    settings = desk.settings
+    settings = service.settings
     id_ = "key:" + _mark(settings.tenant, asked.identity, asked.key)
     mark = _mark(asked.key, name, settings.project, settings.session, msgspec.to_builtins(request))
-    if desk.store.call(CLAIM_KEY, ClaimKey(mark), id=id_).mark != mark:
+    if service.store.call(CLAIM_KEY, ClaimKey(mark), id=id_).mark != mark:
         raise ConflictError("this key came with another request before; a new request needs a new key")
     with same_request(f"{id_}:{mark}"):
         return work()

@@ -8,7 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import is_version_at_least
 
 from scalepan.check import resolved
-from scalepan.serve.desk import Said
+from scalepan.serve.decisions import Said
 from scalepan.serve.fence import clean
 
 BY_ANSWER_SINCE = "2026-07-28"

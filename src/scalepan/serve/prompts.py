@@ -4,10 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from scalepan.errors import InputError, NotFoundError, did_you_mean
-from scalepan.serve.desk import Desk
+from scalepan.memory.requests import SEARCH
 from scalepan.serve.envelope import Caller
 from scalepan.serve.fence import clean
-from scalepan.serve.requests import Recall
+from scalepan.serve.recalls import recalls
+from scalepan.serve.service import Service
+from scalepan.serve.tools import checked, tool
 
 
 class Prompt(NamedTuple):
@@ -18,11 +20,12 @@ class Prompt(NamedTuple):
     description: str
     arguments: dict[str, str]
     required: tuple[str, ...]
-    text: Callable[[Desk, Mapping[str, str], Caller], str]
+    text: Callable[[Service, Mapping[str, str], Caller], str]
 
 
-def _recall(desk: Desk, said: Mapping[str, str], asked: Caller) -> str:
-    found = desk.search(Recall(query=said["query"]), asked)
+def _recall(service: Service, said: Mapping[str, str], asked: Caller) -> str:
+    request = checked(tool("pce_memory_search"), {"query": said["query"]})
+    found = recalls(SEARCH)(service, request, asked)
     lines = [
         f"- {one.id} ({one.kind}, score {one.score_final:.2f}): {one.text or 'text not shown here'}"
         for one in found.claims
@@ -40,7 +43,7 @@ def _recall(desk: Desk, said: Mapping[str, str], asked: Caller) -> str:
     )
 
 
-def _record(_: Desk, said: Mapping[str, str], __: Caller) -> str:
+def _record(_: Service, said: Mapping[str, str], __: Caller) -> str:
     reason = f"\nBecause: {clean(said['reason'])}" if said.get("reason") else ""
     return (
         f"We decided: {clean(said['decision'])}{reason}\n\n"

@@ -110,10 +110,10 @@ def serve(
             raise
         raise MissingExtraError("an HTTP server", "serve") from None
     from scalepan.policy import load_policy
-    from scalepan.serve.desk import Settings
-    from scalepan.serve.http.desks import Desks
     from scalepan.serve.http.hosts import Hosts
+    from scalepan.serve.http.services import Services
     from scalepan.serve.log import log_to_stderr
+    from scalepan.serve.service import Settings
     from scalepan.store import Store
     from scalepan.store.own import Nothing
 
@@ -127,7 +127,7 @@ def serve(
         if others_can_come:
             _check_token_there(store, host)
         app = App(
-            Desks(settings, store),
+            Services(settings, store),
             Hosts([host, *hosts]),
             limits,
             must_have_token=others_can_come or require_token,

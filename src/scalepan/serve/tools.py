@@ -1,15 +1,19 @@
 """The tools as a table: name, request, answer, what it does to the world, and a description with an example."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from scalepan.check import json_schema, problems, resolved
+from scalepan.doors import answer_of_tool, part, request_of_tool
 from scalepan.errors import InputError, NotFoundError, did_you_mean, shorten
-from scalepan.serve import answers, confidences, requests
-from scalepan.serve.desk import Desk
+from scalepan.memory.claim import NewClaim, Provenance
+from scalepan.memory.requests import ACTIVATE, ADD, FORGET, SEARCH, VOTE, Added, Ask, Forget, Forgotten, Vote, Voted
+from scalepan.serve import answers, confidences, judging, recalls, requests
 from scalepan.serve.envelope import Caller, Envelope
+from scalepan.serve.service import Service
 
 ACTIVATE_SECONDS, SEARCH_SECONDS, OTHER_SECONDS = 15.0, 10.0, 30.0
 """How long a call may take: for the first two see contract memory.54."""
@@ -23,7 +27,7 @@ class Tool(NamedTuple):
     description: str
     request: type[msgspec.Struct]
     answer: type[Envelope]
-    run: Callable[[Desk, Any, Caller], Envelope] | None
+    run: Callable[[Service, Any, Caller], Envelope] | None
     """None: a door has to ask a person, and does it itself."""
     seconds: float = OTHER_SECONDS
     read_only: bool = True
@@ -37,7 +41,7 @@ class Tool(NamedTuple):
     """Only reckons: with the policy at hand there is nothing to wait for, and no thread is worth its while."""
     keyed: bool = False
     """Writes to the store: under a key, sent again, it is applied once."""
-    many: Callable[[Desk, Sequence[Any], Sequence[Caller]], Sequence[Envelope | Exception]] | None = None
+    many: Callable[[Service, Sequence[Any], Sequence[Caller]], Sequence[Envelope | Exception]] | None = None
     """Many at once, where that is quicker than one by one; an error stands in the place of its answer."""
 
     @property
@@ -46,6 +50,9 @@ class Tool(NamedTuple):
         return f"/v1/{self.path or self.name}"
 
 
+BREAKDOWN = [("breakdown", Annotated[bool, Meta(description="Also return how each score came about.")], False)]
+_Added, _Voted, _Forgotten = (answer_of_tool(response, Envelope) for response in (Added, Voted, Forgotten))
+
 TOOLS = (
     Tool(
         "pce_memory_activate",
@@ -53,9 +60,9 @@ TOOLS = (
         "Recall what is worth knowing for a task, and keep it as an active context for a day. Only claims that reach "
         "the threshold come back. Call it once when a task begins; name its active_context_id when you vote.\n"
         'Example: {"query": "prepare the release of billing", "max_tokens": 1000}',
-        requests.Recall,
+        request_of_tool(ACTIVATE.name, Ask, more=BREAKDOWN),
         answers.Recall,
-        Desk.activate,
+        recalls.recalls(ACTIVATE),
         ACTIVATE_SECONDS,
         read_only=False,
         dotted="pce.memory.activate",
@@ -67,9 +74,9 @@ TOOLS = (
         "Search memory",
         "The best claims for a query, best first; those below the threshold are flagged. Nothing is kept.\n"
         'Example: {"query": "how is a plan cancelled?", "k": 5, "breakdown": true}',
-        requests.Recall,
+        request_of_tool(SEARCH.name, Ask, more=BREAKDOWN),
         answers.Recall,
-        Desk.search,
+        recalls.recalls(SEARCH),
         SEARCH_SECONDS,
         idempotent=True,
         dotted="pce.memory.search",
@@ -81,9 +88,9 @@ TOOLS = (
         "Remember one statement. Secrets and personal data are cut first; what is known already is not kept twice.\n"
         'Example: {"text": "The staging database is reset every Monday", "kind": "fact", '
         '"entities": [{"name": "staging", "type": "Artifact"}]}',
-        requests.Add,
-        answers.Added,
-        Desk.add,
+        request_of_tool(ADD.name, NewClaim, more=part(Provenance, "source", "note")),
+        _Added,
+        recalls.adds(_Added),
         read_only=False,
         idempotent=True,
         path="memory/add",
@@ -94,9 +101,9 @@ TOOLS = (
         "Say what a claim was worth",
         "After a recalled claim was used: was it helpful, harmful, outdated or a duplicate? Later recalls follow it.\n"
         'Example: {"claim": "clm_1f…", "signal": "helpful", "context": "ac_9x…"}',
-        requests.Vote,
-        answers.Voted,
-        Desk.vote,
+        request_of_tool(VOTE.name, Vote),
+        _Voted,
+        recalls.does(VOTE, _Voted),
         read_only=False,
         path="memory/vote",
         keyed=True,
@@ -106,9 +113,9 @@ TOOLS = (
         "Forget claims",
         "Forget claims for good, with everything derived from them. This cannot be undone: do it only if the person "
         'asked for it.\nExample: {"claims": ["clm_1f…"]}',
-        requests.Forget,
-        answers.Forgotten,
-        Desk.forget,
+        request_of_tool(FORGET.name, Forget),
+        _Forgotten,
+        recalls.does(FORGET, _Forgotten),
         read_only=False,
         destructive=True,
         path="memory/forget",
@@ -126,7 +133,7 @@ TOOLS = (
         '"content": "Two tables use it"}], "outcome": {"result_summary": "Renamed", "confidence": 0.9}}}',
         requests.TraceValue,
         answers.Valued,
-        Desk.trace_value,
+        judging.trace_value,
         read_only=False,
         path="trace/value",
     ),
@@ -138,7 +145,7 @@ TOOLS = (
         '"output": {"output": "42"}}',
         requests.OutputScore,
         answers.Judged,
-        Desk.output_score,
+        judging.output_score,
         idempotent=True,
         path="output/score",
     ),
@@ -150,7 +157,7 @@ TOOLS = (
         'Example: {"factors": {"search_result_count": 3, "search_max_score": 0.8, "source_count": 2}}',
         requests.Confidence,
         answers.Confidence,
-        Desk.confidence_score,
+        judging.confidence_score,
         idempotent=True,
         path="confidence",
         instant=True,
@@ -178,7 +185,7 @@ TOOLS = (
         'Example: {"id": "dec_1f…", "breakdown": true}',
         requests.Explain,
         answers.Explained,
-        Desk.explain,
+        judging.explain,
         idempotent=True,
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from scalepan.errors import InputError
-from scalepan.serve import requests
+from scalepan.serve import decisions, requests
 from scalepan.serve.http.body import media_type, whole
 from scalepan.serve.http.calls import read_json
 from scalepan.serve.http.limits import Limits
@@ -41,9 +41,9 @@ class Answering:
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
         request = as_request(said, requests.Answer)
-        id_, desk, asked = scope["path_params"]["id"], visit.desk, visit.caller
-        answer = partial(desk.answer_decision, id_, request, asked)
-        work = partial(once, desk, asked, f"{NAME} {id_}", request, answer)
+        id_, service, asked = scope["path_params"]["id"], visit.service, visit.caller
+        answer = partial(decisions.answer_decision, service, id_, request, asked)
+        work = partial(once, service, asked, f"{NAME} {id_}", request, answer)
         async with self._work.places.at_once():
             found = await self._work.run(OTHER_SECONDS, NAME, work)
         await respond(send, 200, found)

@@ -13,7 +13,6 @@ import scalepan
 from scalepan.serve.http.answering import PATH as ANSWER
 from scalepan.serve.http.answering import Answering
 from scalepan.serve.http.calls import Call
-from scalepan.serve.http.desks import Desks
 from scalepan.serve.http.guard import MCP, Guard
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
@@ -22,6 +21,7 @@ from scalepan.serve.http.metrics import CONTENT_TYPE, Metrics
 from scalepan.serve.http.openapi import Health, document
 from scalepan.serve.http.reads import READS, Reading
 from scalepan.serve.http.refused import RefusedError
+from scalepan.serve.http.services import Services
 from scalepan.serve.http.visit import respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.tokens import Book, listed
@@ -35,15 +35,17 @@ TOKENS_SECONDS = 10.0
 class App:
     """Everything that one server consists of. It uses the store, and does not close it."""
 
-    def __init__(self, desks: Desks, hosts: Hosts, limits: Limits, *, must_have_token: bool, dotted: bool) -> None:
+    def __init__(
+        self, services: Services, hosts: Hosts, limits: Limits, *, must_have_token: bool, dotted: bool
+    ) -> None:
         self.metrics = Metrics()
         self.work = Work(limits.at_once)
-        self._desks = desks
-        self.mcp = Mcp(desks.own(), hosts, limits, self.work, dotted=dotted)
-        read_tokens = partial(self.work.run, TOKENS_SECONDS, "reading tokens", partial(listed, desks.store))
+        self._services = services
+        self.mcp = Mcp(services.own(), hosts, limits, self.work, dotted=dotted)
+        read_tokens = partial(self.work.run, TOKENS_SECONDS, "reading tokens", partial(listed, services.store))
         self.asgi = Guard(
             self._router(limits),
-            desks=desks,
+            services=services,
             book=Book(read_tokens),
             hosts=hosts,
             limits=limits,
@@ -74,11 +76,11 @@ class App:
     async def _warm(self) -> None:
         """Load what the first call would otherwise wait for. What goes wrong here, that call says to whoever asked."""
         with suppress(Exception):
-            await self.work.run(WARM_SECONDS, "loading", self._desks.own().warm)
+            await self.work.run(WARM_SECONDS, "loading", self._services.own().warm)
 
     async def _health(self, scope: Any, _: Any, send: Any) -> None:
         visit_of(scope).operation = "health"
-        store = self._desks.store
+        store = self._services.store
         try:
             await self.work.run(HEALTH_SECONDS, "the store", partial(store.call, "store.info", Nothing()))
         except Exception as error:  # whatever it is, the server cannot do its work

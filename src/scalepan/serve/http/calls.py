@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from scalepan.errors import InputError
-from scalepan.serve.desk import Desk
+from scalepan.serve import decisions
 from scalepan.serve.envelope import Caller, failure
 from scalepan.serve.http.body import Line, media_type, whole
 from scalepan.serve.http.limits import Limits
@@ -37,7 +37,7 @@ class Call:
 
     def __init__(self, tool: Tool, work: Work, limits: Limits) -> None:
         self.tool = tool
-        self._run = tool.run or Desk.decide
+        self._run = tool.run or decisions.decide
         self._work = work
         self._limits = limits
         self._decode = msgspec.json.Decoder(tool.request).decode
@@ -107,16 +107,16 @@ class Call:
             return checked(self.tool, read_json(text, msgspec.json.decode))
 
     async def _one(self, visit: Visit, request: Any, caller: Caller) -> Any:
-        work = partial(self._run, visit.desk, request, caller)
+        work = partial(self._run, visit.service, request, caller)
         if self.tool.keyed:
-            work = partial(once, visit.desk, caller, self.tool.name, request, work)
+            work = partial(once, visit.service, caller, self.tool.name, request, work)
         answer = await self._do(visit, work)
         # A recall has the id of its event in the store; here the caller's own is kept, and the trace joins them.
         same = answer.request_id == caller.request_id
         return answer if same else msgspec.structs.replace(answer, request_id=caller.request_id)
 
     async def _do(self, visit: Visit, work: Callable[[], R]) -> R:
-        if self.tool.instant and visit.desk.fresh_policy() is not None:
+        if self.tool.instant and visit.service.fresh_policy() is not None:
             return work()
         return await self._work.run(self.tool.seconds, self.tool.name, work)
 
@@ -146,7 +146,7 @@ class Call:
         good = [place for place, request in enumerate(done) if not isinstance(request, Exception)]
         requests, theirs = [done[place] for place in good], [callers[place] for place in good]
         if self.tool.many is not None:
-            found: Sequence[Any] = await self._do(visit, partial(self.tool.many, visit.desk, requests, theirs))
+            found: Sequence[Any] = await self._do(visit, partial(self.tool.many, visit.service, requests, theirs))
         else:
             each = map(partial(self._one, visit), requests, theirs)
             found = await asyncio.gather(*each, return_exceptions=True)

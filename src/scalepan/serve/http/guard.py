@@ -17,11 +17,11 @@ from scalepan.errors import InputError
 from scalepan.names import check_label
 from scalepan.serve.envelope import failure
 from scalepan.serve.http.body import linger
-from scalepan.serve.http.desks import Desks
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Buckets, Limits
 from scalepan.serve.http.metrics import Metrics
 from scalepan.serve.http.refused import CLIENT_GONE, GoneAwayError, Header, RefusedError, status_of
+from scalepan.serve.http.services import Services
 from scalepan.serve.http.visit import Visit, respond
 from scalepan.serve.once import check_key
 from scalepan.serve.operations import Token
@@ -53,7 +53,7 @@ class Guard:
         self,
         app: Any,
         *,
-        desks: Desks,
+        services: Services,
         book: Book,
         hosts: Hosts,
         limits: Limits,
@@ -61,7 +61,7 @@ class Guard:
         must_have_token: bool,
     ) -> None:
         self._app = app
-        self._desks = desks
+        self._services = services
         self._book = book
         self._hosts = hosts
         self._limits = limits
@@ -163,15 +163,15 @@ class Guard:
         return token
 
     def _seat(self, visit: Visit, token: Token | None) -> None:
-        """Bring the request to its desk. A token for one project opens no other."""
-        settings = self._desks.settings
+        """Bring the request to its service. A token for one project opens no other."""
+        settings = self._services.settings
         project = _name(visit.headers, b"scalepan-project")
         session = _name(visit.headers, b"scalepan-session") or settings.session
         if (key := visit.headers.get(b"idempotency-key")) is not None:
             key_ = check_key(key.decode("latin-1"), "idempotency-key")
             visit.caller = msgspec.structs.replace(visit.caller, key=key_)
         if token is None:
-            visit.desk = self._desks.desk(settings.tenant, project or settings.project, session, None)
+            visit.service = self._services.service(settings.tenant, project or settings.project, session, None)
             return
         if token.project is not None and project not in (None, token.project):
             raise RefusedError(403, "BOUNDARY_DENIED", "this token is for another project")
@@ -180,7 +180,7 @@ class Guard:
         visit.caller = msgspec.structs.replace(
             visit.caller, client=identity, identity=identity, may_answer=bool(token.may_answer), project=token.project
         )
-        visit.desk = self._desks.desk(
+        visit.service = self._services.service(
             token.tenant,
             token.project if token.project is not None else project or settings.project,
             session,

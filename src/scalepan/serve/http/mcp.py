@@ -12,13 +12,13 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from scalepan.serve.desk import Desk
 from scalepan.serve.http.body import whole
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError
 from scalepan.serve.http.visit import visit_of
 from scalepan.serve.http.work import Work
+from scalepan.serve.service import Service
 
 if TYPE_CHECKING:
     from scalepan.serve.http.sessions import Sessions
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Mcp:
     """The endpoint."""
 
-    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
-        self._made_of = (desk, hosts, limits, work)
+    def __init__(self, service: Service, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
+        self._made_of = (service, hosts, limits, work)
         self._dotted = dotted
         self._limits = limits
         self._places = work.places

@@ -7,11 +7,11 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 from msgspec import Meta
 
-from scalepan.serve import answers
-from scalepan.serve.desk import Desk
+from scalepan.serve import answers, decisions, pages, recalls
 from scalepan.serve.envelope import Caller, Envelope
 from scalepan.serve.http.visit import respond, visit_of
 from scalepan.serve.http.work import Work
+from scalepan.serve.service import Service
 from scalepan.serve.tools import SEARCH_SECONDS
 
 
@@ -40,35 +40,35 @@ class Read(NamedTuple):
     path: str
     summary: str
     answer: type[Envelope]
-    run: Callable[[Desk, str, Caller], Envelope]
-    """The desk, the id in the path, and who asks."""
+    run: Callable[[Service, str, Caller], Envelope]
+    """The service, the id in the path, and who asks."""
 
 
-def _policy(desk: Desk, _: str, asked: Caller) -> PolicyPage:
-    return PolicyPage(policy=desk.policy_page(), **_ids(desk, asked))
+def _policy(service: Service, _: str, asked: Caller) -> PolicyPage:
+    return PolicyPage(policy=pages.policy_page(service), **_ids(service, asked))
 
 
-def _events(desk: Desk, _: str, asked: Caller) -> Events:
-    return Events(events=desk.events(asked), **_ids(desk, asked))
+def _events(service: Service, _: str, asked: Caller) -> Events:
+    return Events(events=pages.events(service, asked), **_ids(service, asked))
 
 
-def _claim(desk: Desk, id_: str, asked: Caller) -> Claim:
-    found = desk.claim(id_, asked)
+def _claim(service: Service, id_: str, asked: Caller) -> Claim:
+    found = recalls.claim(service, id_, asked)
     ids = {name: found.pop(name) for name in Envelope.__struct_fields__}
     return Claim(claim=found, **ids)
 
 
-def _decision(desk: Desk, id_: str, asked: Caller) -> answers.Decision:
-    return desk.decided(id_, asked)
+def _decision(service: Service, id_: str, asked: Caller) -> answers.Decision:
+    return decisions.decided(service, id_, asked)
 
 
-def _decisions(desk: Desk, _: str, asked: Caller) -> answers.Decisions:
-    return answers.Decisions(decisions=desk.waiting(asked), **_ids(desk, asked))
+def _decisions(service: Service, _: str, asked: Caller) -> answers.Decisions:
+    return answers.Decisions(decisions=decisions.waiting(service, asked), **_ids(service, asked))
 
 
-def _ids(desk: Desk, asked: Caller) -> dict[str, Any]:
+def _ids(service: Service, asked: Caller) -> dict[str, Any]:
     """What may be read is the boundary's to say, so its version goes along."""
-    version = desk.policy().version("boundary")
+    version = service.policy().version("boundary")
     return {"policy_version": version, "request_id": asked.request_id, "trace_id": asked.trace_id}
 
 
@@ -92,7 +92,7 @@ class Reading:
         """Answer a request."""
         visit = visit_of(scope)
         visit.operation = self._read.name
-        work = partial(self._read.run, visit.desk, scope["path_params"].get("id", ""), visit.caller)
+        work = partial(self._read.run, visit.service, scope["path_params"].get("id", ""), visit.caller)
         async with self._work.places.at_once():
             found = await self._work.run(SEARCH_SECONDS, "reading", work)
         await respond(send, 200, msgspec.to_builtins(found, enc_hook=str))

@@ -1,4 +1,4 @@
-"""The SDK's side of MCP over HTTP: its sessions, and a door that serves each request at the desk of its token."""
+"""The SDK's side of MCP over HTTP: its sessions, and a door that serves each request at the service of its token."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -12,30 +12,30 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from scalepan.serve.desk import Desk
 from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.visit import visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.mcp import Context, Door
+from scalepan.serve.service import Service
 
 R = TypeVar("R")
 MOST_SESSIONS = 1000
 
 
 class HttpDoor(Door):
-    """The door with a desk for each request, as the guard has chosen it, in the threads of the server."""
+    """The door with a service for each request, as the guard has chosen it, in the threads of the server."""
 
-    def __init__(self, desk: Desk, work: Work, *, dotted: bool) -> None:
-        super().__init__(desk, dotted=dotted)
+    def __init__(self, service: Service, work: Work, *, dotted: bool) -> None:
+        super().__init__(service, dotted=dotted)
         self._work = work
 
-    def desk(self, ctx: Context) -> Desk:
-        """Whose request it is. There is no other desk to fall back to."""
+    def service(self, ctx: Context) -> Service:
+        """Whose request it is. There is no other service to fall back to."""
         if ctx.request is None:
             raise RuntimeError("a message came without its HTTP request")
-        return visit_of(ctx.request.scope).desk
+        return visit_of(ctx.request.scope).service
 
     def caller(self, ctx: Context) -> Caller:
         """The client by its own name, and by its token."""
@@ -52,7 +52,7 @@ class HttpDoor(Door):
 class Sessions:
     """An ASGI application, which has to be run beside it."""
 
-    def __init__(self, desk: Desk, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
+    def __init__(self, service: Service, hosts: Hosts, limits: Limits, work: Work, *, dotted: bool) -> None:
         # The guard has checked the same before, and more strictly; a second lock costs nothing.
         names = [f"[{name}]" if ":" in name else name for name in hosts.names]
         places = [place for name in names for place in (name, f"{name}:*")]
@@ -61,7 +61,7 @@ class Sessions:
             allowed_origins=[f"{scheme}://{place}" for scheme in ("http", "https") for place in places],
         )
         self._manager = StreamableHTTPSessionManager(
-            HttpDoor(desk, work, dotted=dotted).server(),
+            HttpDoor(service, work, dotted=dotted).server(),
             security_settings=security,
             max_request_body_size=limits.body,
             max_sessions=MOST_SESSIONS,

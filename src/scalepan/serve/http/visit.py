@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import msgspec
 
-from scalepan.serve.desk import Desk
 from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.http.refused import Header
+from scalepan.serve.service import Service
 
 JSON, NDJSON = b"application/json", b"application/x-ndjson"
 _REQUEST_ID = re.compile(rb"[\w.:-]{1,100}", re.ASCII)
@@ -20,12 +20,12 @@ class Visit:
     """What the guard finds out about a request, and the endpoints use. It stands in the scope under KEY."""
 
     KEY = "scalepan"
-    desk: Desk
+    service: Service
     """Given by the guard; whoever looks for it before that has made a mistake."""
     still_admitted: Callable[[], Awaitable[None]]
     """Given by the guard too: RefusedError once the token opens nothing more; waits for the next turn."""
     __slots__ = (
-        *("body_read", "caller", "desk", "headers", "operation", "received", "sent", "status"),
+        *("body_read", "caller", "service", "headers", "operation", "received", "sent", "status"),
         *("still_admitted", "token"),
     )
 
