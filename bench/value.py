@@ -20,7 +20,7 @@ from scalepan.embed import find_encoder
 from scalepan.policy import Policy, load_policy
 from scalepan.policy.embed import Embed
 from scalepan.samples import TRACES, sample_trace
-from scalepan.trace import ReasoningTrace, Row, Task, TraceValuer, VectorCache, formula, read_jsonl
+from scalepan.trace import ReasoningTrace, Task, TraceLine, TraceValuer, VectorCache, formula, read_jsonl
 
 ELEMENTS, DIMENSIONS = 1000, 384
 
@@ -28,7 +28,7 @@ ELEMENTS, DIMENSIONS = 1000, 384
 def samples() -> list[ReasoningTrace]:
     """The good rows of the sample file."""
     with TRACES.open("rb") as file:
-        return [entry.trace for entry in read_jsonl(file, TRACES.name) if isinstance(entry, Row)]
+        return [entry.trace for entry in read_jsonl(file, TRACES.name) if isinstance(entry, TraceLine)]
 
 
 def scan() -> None:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from bench.timing import row
 from scalepan.embed import find_encoder
 from scalepan.memory.bench.data import read_folder
-from scalepan.memory.recall.candidates.vectors import Vectors
+from scalepan.memory.recall.candidates.vectors import VectorIndex
 from scalepan.policy.embed import Embed
-from scalepan.policy.retrieval import Vectors as Policy
+from scalepan.policy.retrieval import VectorsPolicy as Policy
 
 FOLDERS = ("stackfaq", "scifact", "jaquad_sentences")
 QUERIES = 500
@@ -30,7 +30,7 @@ RESCORED = (10, 20, 40, 80)
 
 def measure(name: str, matrix: NDArray[np.float32], queries: NDArray[np.float32]) -> None:
     """Recall of the exact K nearest, of the exact 12 nearest, and the time, for several rescore factors."""
-    vectors = Vectors()
+    vectors = VectorIndex()
     vectors.put(range(len(matrix)), matrix)
     everyone, newest = np.ones(len(matrix), dtype=bool), np.zeros(len(matrix))
     started = perf_counter()

@@ -17,7 +17,7 @@ from typing import Any
 
 import scalepan
 from scalepan.samples import TRACES
-from scalepan.trace.readers.jsonl import Row
+from scalepan.trace.readers.jsonl import TraceLine
 
 HOME = str(Path(scalepan.__file__).parent)
 
@@ -87,7 +87,7 @@ def acts() -> dict[str, Callable[[], object]]:
 
     def value() -> object:
         (row,) = scalepan.read_jsonl(BytesIO(line), "line")
-        assert isinstance(row, Row)
+        assert isinstance(row, TraceLine)
         return valuer.evaluate_value(row.trace)
 
     return {

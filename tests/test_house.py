@@ -128,3 +128,13 @@ def test_no_lock_holds_an_address() -> None:
     for lock in locks:
         assert "://" not in lock.read_text(encoding="utf-8")
         assert "--hash=sha256:" in lock.read_text(encoding="utf-8")
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, list[str]] = {}
+    for file in FILES:
+        for node in ast.walk(tree_of(file)):
+            # Every scorer has its own Options: the registry looks for them by that name.
+            if isinstance(node, ast.ClassDef) and not (node.name == "Options" and file.parent.name == "scorers"):
+                homes.setdefault(node.name, []).append(str(file.relative_to(SOURCE)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}

@@ -25,7 +25,7 @@ MOST_HINTS, LONGEST_HINTED = 20, 64
 """Suggestions are slow to compute, and nobody reads more than twenty, or one for a word as long as a page."""
 
 
-class Problem(NamedTuple):
+class Fault(NamedTuple):
     """One fault: where it is (`steps[3].type`) and what it is."""
 
     path: str
@@ -35,17 +35,17 @@ class Problem(NamedTuple):
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-def problems(raw: object, type_: Any) -> list[Problem]:
+def problems(raw: object, type_: Any) -> list[Fault]:
     """Every reason why `raw` does not fit `type_`, in the order of the data; empty if it fits. A thousand are enough.
 
     >>> from typing import Literal
     >>> problems({"a": ["x", "z"]}, dict[str, list[Literal["x", "y"]]])
-    [Problem(path='a[1]', message="'z' is not one of x, y")]
+    [Fault(path='a[1]', message="'z' is not one of x, y")]
     """
     walk = _walk(raw, _type_info(type_), "", _Hints())
     faults = list(islice(walk, MOST_FAULTS))
     if next(walk, None) is not None:
-        faults.append(Problem("", f"there are more than {MOST_FAULTS:,} faults; the others are not listed"))
+        faults.append(Fault("", f"there are more than {MOST_FAULTS:,} faults; the others are not listed"))
     return faults
 
 
@@ -121,16 +121,16 @@ class _Hints:
         return did_you_mean(key, legal)
 
 
-def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator[Problem]:
+def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator[Fault]:
     match info:
         case inspect.Metadata():
             extra = info.extra or {}
             if "order" in extra and raw not in extra["order"]:
-                yield Problem(path, _not_one_of(raw, extra["order"]))
+                yield Fault(path, _not_one_of(raw, extra["order"]))
             elif "legal" in extra and isinstance(raw, str):
                 fault = misspelled(raw, getattr(info.type, "pattern", None) or "", extra["legal"])
                 if fault:
-                    yield Problem(path, fault)
+                    yield Fault(path, fault)
             else:
                 yield from _walk(raw, info.type, path, hints)
         case inspect.StructType():
@@ -146,24 +146,22 @@ def _walk(raw: object, info: inspect.Type, path: str, hints: _Hints) -> Iterator
         case _:
             message = _leaf_fault(raw, info)
             if message:
-                yield Problem(path, message)
+                yield Fault(path, message)
 
 
-def _walk_list(
-    raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints
-) -> Iterator[Problem]:
+def _walk_list(raw: object, info: inspect.ListType | inspect.VarTupleType, path: str, hints: _Hints) -> Iterator[Fault]:
     if not isinstance(raw, Sequence) or isinstance(raw, (str, bytes)):
-        yield Problem(path, f"{quoted(raw)} is not a list")
+        yield Fault(path, f"{quoted(raw)} is not a list")
     elif len(raw) < (info.min_length or 0):
-        yield Problem(path, "is empty; at least one is needed")
+        yield Fault(path, "is empty; at least one is needed")
     else:
         for index, item in enumerate(raw):
             yield from _walk(item, info.item_type, join(path, index), hints)
 
 
-def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) -> Iterator[Problem]:
+def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) -> Iterator[Fault]:
     if not isinstance(raw, Mapping):
-        yield Problem(path, f"{quoted(raw)} is not an object")
+        yield Fault(path, f"{quoted(raw)} is not an object")
         return
     for key, item in raw.items():
         here = join(path, shorten(str(key)))
@@ -171,9 +169,9 @@ def _walk_dict(raw: object, info: inspect.DictType, path: str, hints: _Hints) ->
         yield from _walk(item, info.value_type, here, hints)
 
 
-def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints) -> Iterator[Problem]:
+def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints) -> Iterator[Fault]:
     if not isinstance(raw, Mapping):
-        yield Problem(path, f"{quoted(raw)} is not an object")
+        yield Fault(path, f"{quoted(raw)} is not an object")
         return
     fields = {field.encode_name: field for field in info.fields}
     fits = True
@@ -185,23 +183,23 @@ def _walk_struct(raw: object, info: inspect.StructType, path: str, hints: _Hints
         try:
             msgspec.convert(raw, info.cls)
         except msgspec.ValidationError as error:
-            yield Problem(path, str(error).partition(" - at `")[0])
+            yield Fault(path, str(error).partition(" - at `")[0])
 
 
 def _walk_fields(
     raw: Mapping[Any, Any], info: inspect.StructType, fields: Mapping[str, inspect.Field], path: str, hints: _Hints
-) -> Iterator[Problem]:
+) -> Iterator[Fault]:
     unknown = (str(key) for key in raw if key not in fields) if info.forbid_unknown_fields else ()
     for key in unknown:
-        yield Problem(join(path, shorten(key)), f"unknown key{hints.of(key, list(fields))}")
+        yield Fault(join(path, shorten(key)), f"unknown key{hints.of(key, list(fields))}")
     for name, field in fields.items():
         if name in raw:
             yield from _walk(raw[name], field.type, join(path, name), hints)
         elif field.required:
-            yield Problem(join(path, name), "is missing")
+            yield Fault(join(path, name), "is missing")
 
 
-def _walk_union(raw: object, info: inspect.UnionType, path: str, hints: _Hints) -> Iterator[Problem]:
+def _walk_union(raw: object, info: inspect.UnionType, path: str, hints: _Hints) -> Iterator[Fault]:
     if raw is None and info.includes_none:
         return
     options = [option for option in info.types if not isinstance(option, inspect.NoneType)]

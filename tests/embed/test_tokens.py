@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scalepan.embed.recipe import read_recipe
-from scalepan.embed.tokens import Tokens, clean
+from scalepan.embed.tokens import TextTokenizer, clean
 from scalepan.errors import EncoderError
 from scalepan.policy.embed import Embed
 from tests.embed.tiny import WORDS, tiny_encoder
@@ -13,8 +13,8 @@ from tests.embed.tiny import WORDS, tiny_encoder
 ID = {word: index for index, word in enumerate(WORDS)}
 
 
-def tokens(folder: Path, **settings: int) -> Tokens:
-    return Tokens(folder / "tokenizer.json", read_recipe(folder, Embed(**settings)))  # type: ignore[arg-type]
+def tokens(folder: Path, **settings: int) -> TextTokenizer:
+    return TextTokenizer(folder / "tokenizer.json", read_recipe(folder, Embed(**settings)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalepan.evals import Applied, Block, Operation, Page, PageOperations, Run, apply
+from scalepan.evals import Applied, Block, BlockOperation, Page, PageOperations, Run, apply
 
 GONE = "target already gone"
 NOT_FOUND = "target not found"
@@ -143,7 +143,7 @@ def test_an_operation_that_says_too_little_changes_nothing_and_says_why(operatio
 
 def test_a_negative_index_names_no_block() -> None:
     applied = apply(
-        [flat("abc")], [PageOperations(page_id="p", operations=[Operation(type="delete", target_index=-1)])]
+        [flat("abc")], [PageOperations(page_id="p", operations=[BlockOperation(type="delete", target_index=-1)])]
     )
     assert lines(applied) == ["a", "b", "c"]
     assert reasons(applied) != [""]

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from scalepan.evals import (
     Block,
+    BlockOperation,
     Case,
     CaseResult,
     Evaluator,
     Expected,
-    Operation,
     Output,
     Page,
     PageOperations,
@@ -71,7 +71,7 @@ def edits(draw: st.DrawFn, on: list[Page]) -> list[PageOperations]:
                 continue
             content = None if kind == "delete" else draw(words)
             operations.append(
-                Operation(
+                BlockOperation(
                     type=kind,
                     target_block_id=target,
                     position=draw(st.sampled_from(["before", "after"])) if kind == "insert" else None,
@@ -155,7 +155,7 @@ def test_any_order_of_any_operations_is_equally_accurate(data: st.DataObject, st
     """Also where one block is named twice, or a block that is not there."""
     on = [Page("p", blocks=[Block(name, content=name) for name in "abc"])]
     any_ = st.builds(
-        Operation,
+        BlockOperation,
         type=st.sampled_from(KINDS),
         target_block_id=st.sampled_from(["a", "b", "c", "z", None]),
         target_index=st.sampled_from([None, 0, 1, 5]),
@@ -164,7 +164,7 @@ def test_any_order_of_any_operations_is_equally_accurate(data: st.DataObject, st
     )
     asked, done = data.draw(st.lists(any_, max_size=6)), data.draw(st.lists(any_, max_size=6))
 
-    def group(operations: list[Operation]) -> list[PageOperations]:
+    def group(operations: list[BlockOperation]) -> list[PageOperations]:
         return [PageOperations(page_id="p", operations=operations)]
 
     one = scores(judge(on, group(asked), group(done), strict))
@@ -179,7 +179,7 @@ def test_a_wrong_operation_never_raises_accuracy_or_anti_hallucination(data: st.
     on = data.draw(pages())
     asked, done = data.draw(edits(on)), data.draw(edits(on))
     page = data.draw(st.sampled_from([page for page in on if page.blocks]))
-    wrong = Operation(
+    wrong = BlockOperation(
         type=data.draw(st.sampled_from(KINDS)),
         target_block_id=data.draw(st.sampled_from([block.id for block in page.walk()] + ["nowhere"])),
         position=data.draw(st.sampled_from(["before", "after"])),
@@ -194,7 +194,7 @@ def test_a_wrong_operation_never_raises_accuracy_or_anti_hallucination(data: st.
         assert (after[name].score or 0.0) <= (before[name].score or 0.0)
 
 
-def _same(one: Operation, other: Operation) -> bool:
+def _same(one: BlockOperation, other: BlockOperation) -> bool:
     return (one.type, one.target_block_id) == (other.type, other.target_block_id) and (
         one.type != "insert" or one.position == other.position
     )
@@ -224,7 +224,7 @@ def test_one_untouched_block_too_many_always_fails_anti_hallucination(
     if how == "delete":
         # What is asked for inside a block that is deleted cannot be done any more; that is not what is tested here.
         assume(not _below(page, target.id) & named)
-    bad = Operation(
+    bad = BlockOperation(
         type=how,
         target_block_id=target.id,
         position="after" if how == "insert" else None,

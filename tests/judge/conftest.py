@@ -12,7 +12,7 @@ from scalepan.cache import Cache
 from scalepan.judge import Judge
 from scalepan.judge.key import NEXT
 from scalepan.policy import Policy
-from scalepan.policy.judge import Judge as JudgeSection
+from scalepan.policy.judge import JudgePolicy as JudgeSection
 from scalepan.policy.redact import Redact
 from tests.modelserver import Behaviour, ModelServer
 

@@ -6,9 +6,9 @@ from email.utils import format_datetime
 import pytest
 
 from scalepan.judge.retry import asked_for, pause
-from scalepan.policy.judge import Judge
+from scalepan.policy.judge import JudgePolicy
 
-POLICY = Judge(backoff_s=0.5, wait_max_s=60)
+POLICY = JudgePolicy(backoff_s=0.5, wait_max_s=60)
 
 
 @pytest.mark.parametrize(("number", "longest"), [(0, 0.5), (1, 1.0), (2, 2.0), (6, 32.0), (7, 60.0), (5000, 60.0)])

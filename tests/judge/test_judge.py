@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scalepan.judge import Judge, Judgement, Prompt, Tokens
+from scalepan.judge import Judge, Judgement, Prompt, TokenUsage
 from scalepan.policy import load_policy
 from tests.judge.ask import WELL, about
 from tests.judge.conftest import KEY, Meet
@@ -30,7 +30,7 @@ def test_a_good_answer(meet: Meet) -> None:
         value=0.8,
         values={"score": 0.8},
         raw='{"score": 0.8}',
-        tokens=Tokens(100, 7),
+        tokens=TokenUsage(100, 7),
         model="stand-in",
         prompt="t 1",
         calls=1,
@@ -63,7 +63,7 @@ def test_a_number_out_of_range_is_clamped_and_noted_or_refused(meet: Meet) -> No
     assert judge.ask(about()).notes == ("score 1.2 was clamped to 1",)
     strict, _ = meet(says("1.2"), parse="strict")
     refused = strict.ask(about())
-    assert (refused.value, refused.status, refused.tokens) == (None, "failed", Tokens(100, 7))
+    assert (refused.value, refused.status, refused.tokens) == (None, "failed", TokenUsage(100, 7))
     assert refused.reason == "score is 1.2, which is not between 0 and 1 (judge.parse: strict)"
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scalepan.draw.bars import Group, Series, bars_svg
 from scalepan.errors import InputError
 from scalepan.memory import Memory, state
-from scalepan.memory.bench.data import Query, ngram, part_of, read_folder, sample
+from scalepan.memory.bench.data import BenchQuery, ngram, part_of, read_folder, sample
 from scalepan.memory.bench.result import Bench, Level, ndcg_at, recall_at
 from scalepan.memory.bench.run import bench_folder, bench_store
 from scalepan.memory.recall.search import NO_ENCODER
@@ -224,7 +224,7 @@ def test_labels_for_what_is_not_there_and_for_the_same_text_twice(tiny: Path, ba
 
 
 def test_a_sample_is_the_same_each_time_and_part_of_a_larger_one() -> None:
-    queries = [Query(str(n), f"query {n}", {"a": 1.0}, group=str(n % 3)) for n in range(50)]
+    queries = [BenchQuery(str(n), f"query {n}", {"a": 1.0}, group=str(n % 3)) for n in range(50)]
     ten = {query.id for query in sample(queries, 10)}
     assert len(ten) == 10
     assert ten == {query.id for query in sample(list(reversed(queries)), 10)}

@@ -14,7 +14,7 @@ from scalepan.memory.claim import KINDS
 from scalepan.memory.recall.answers import Recall
 from scalepan.memory.recall.boundary import reach
 from scalepan.policy import Policy
-from scalepan.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, Vectors
+from scalepan.policy.retrieval import Diversity, Dynamic, Hybrid, Retrieval, Text, VectorsPolicy
 from scalepan.store import Store
 from scalepan.store.request import Who
 from tests.memory.conftest import DAY, START, Clock, StandIn
@@ -44,7 +44,7 @@ def policy(text: TextSide) -> Policy:
         diversity=PLAIN,
         threshold=0.0,
         text=Text(level="index" if text == "bm25" else "L0"),
-        vectors=Vectors(level="index" if text == "bm25" else "L1"),
+        vectors=VectorsPolicy(level="index" if text == "bm25" else "L1"),
     )
     return Policy(retrieval=level)
 

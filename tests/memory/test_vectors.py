@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from scalepan.memory.recall.candidates.vectors import Vectors
-from scalepan.policy.retrieval import Vectors as Policy
+from scalepan.memory.recall.candidates.vectors import VectorIndex
+from scalepan.policy.retrieval import VectorsPolicy as Policy
 
 BY_SIGNS = Policy(exact_claims=0, rescore=1)
 
 
-def filled(matrix: NDArray[np.float32]) -> Vectors:
-    vectors = Vectors()
+def filled(matrix: NDArray[np.float32]) -> VectorIndex:
+    vectors = VectorIndex()
     vectors.put(range(len(matrix)), matrix)
     return vectors
 
@@ -71,7 +71,7 @@ def test_up_to_the_limit_the_search_is_exact() -> None:
 
 
 def test_rows_that_come_later_are_found_too() -> None:
-    vectors = Vectors()
+    vectors = VectorIndex()
     vectors.put([0], np.array([[1.0, 0.0]], dtype=np.float32))
     vectors.put([2000], np.array([[0.6, 0.8]], dtype=np.float32))
     found = vectors.search(

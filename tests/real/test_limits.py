@@ -6,10 +6,10 @@ import pytest
 
 from scalepan.evals import (
     Block,
+    BlockOperation,
     Case,
     Evaluator,
     Expected,
-    Operation,
     Output,
     Page,
     PageOperations,
@@ -32,14 +32,14 @@ def seconds_since(start: float) -> float:
     return time.perf_counter() - start
 
 
-def edit(*operations: Operation) -> list[PageOperations]:
+def edit(*operations: BlockOperation) -> list[PageOperations]:
     return [PageOperations(page_id="p", operations=list(operations))]
 
 
 @pytest.mark.parametrize("pattern", [SLOW, r"(a|a)*$", r"^(\w+\s?)*$", r"(.*a){25}$", "(a*)*c"])
 @pytest.mark.parametrize("name", ["content-quality", "operation-result"])
 def test_a_slow_pattern_is_a_failed_score_within_its_limit(pattern: str, name: str) -> None:
-    wanted = Operation(type="replace", target_block_id="b", expected_content_patterns=[pattern])
+    wanted = BlockOperation(type="replace", target_block_id="b", expected_content_patterns=[pattern])
     case = Case(
         id="slow-1",
         pages=[Page("p", blocks=[Block("b", content=HARMLESS_END)])],
@@ -55,14 +55,14 @@ def test_a_slow_pattern_is_a_failed_score_within_its_limit(pattern: str, name: s
 
 
 def test_the_issues_pattern_fails_and_says_so() -> None:
-    wanted = Operation(type="replace", target_block_id="b", expected_content_patterns=[SLOW])
+    wanted = BlockOperation(type="replace", target_block_id="b", expected_content_patterns=[SLOW])
     case = Case(
         id="slow-2",
         pages=[Page("p", blocks=[Block("b", content=HARMLESS_END)])],
         expected=Expected(operations=edit(wanted)),
     )
     policy = load_policy(overrides=limited(300))
-    output = Output(operations=edit(Operation(type="replace", target_block_id="b", content=HARMLESS_END)))
+    output = Output(operations=edit(BlockOperation(type="replace", target_block_id="b", content=HARMLESS_END)))
     start = time.perf_counter()
     result = Evaluator([{"type": "content-quality"}], policy).evaluate(case, output)
     diagnosis = diagnose(case, output, result, policy.evals)
@@ -84,18 +84,18 @@ def test_the_regex_scorer_has_the_same_limit() -> None:
     assert (one.status, one.passed) == ("failed", False)
 
 
-def large(count: int = 10_000) -> tuple[Page, list[Operation]]:
+def large(count: int = 10_000) -> tuple[Page, list[BlockOperation]]:
     """A page of 1 MB and an operation on each of its blocks: a third each inserted behind, replaced and deleted."""
     page = Page("p", blocks=[Block(f"b{i}", content=f"{i:05} " + "語x" * 24 + "....") for i in range(count)])
     operations = []
     for i in range(count):
         match i % 3:
             case 0:
-                one = Operation(type="insert", target_block_id=f"b{i}", position="after", content=f"new {i}")
+                one = BlockOperation(type="insert", target_block_id=f"b{i}", position="after", content=f"new {i}")
             case 1:
-                one = Operation(type="replace", target_index=i, content=f"changed {i}")
+                one = BlockOperation(type="replace", target_index=i, content=f"changed {i}")
             case _:
-                one = Operation(type="delete", target_block_id=f"b{i}")
+                one = BlockOperation(type="delete", target_block_id=f"b{i}")
         operations.append(one)
     return page, operations
 
@@ -125,7 +125,7 @@ def test_a_page_of_1_mb_and_10_000_operations() -> None:
 
 def test_10_000_wrong_operations_are_explained() -> None:
     page, operations = large()
-    wrong = [Operation(type="delete", target_block_id=f"b{i}") for i in range(10_000)]
+    wrong = [BlockOperation(type="delete", target_block_id=f"b{i}") for i in range(10_000)]
     case = Case(id="large", pages=[page], expected=Expected(operations=edit(*operations)))
     output = Output(operations=edit(*wrong))
     policy = load_policy()
@@ -142,7 +142,7 @@ def test_10_000_wrong_operations_are_explained() -> None:
 @pytest.mark.parametrize("same", ["id", "index"])
 def test_10_000_operations_on_one_target(same: str) -> None:
     """The hardest for an assignment: everything could be paired with everything."""
-    target = Operation(
+    target = BlockOperation(
         type="insert",
         target_block_id="b0" if same == "id" else None,
         target_index=0 if same == "index" else None,
@@ -162,8 +162,8 @@ def test_200_levels_are_judged_explained_and_linted(levels: int) -> None:
     block = Block(f"b{levels}", content="deepest")
     for level in range(levels - 1, 0, -1):
         block = Block(f"b{level}", content=f"level {level}", children=[block])
-    deep = Operation(type="replace", target_block_id=f"b{levels}", content="changed")
-    wrong = Operation(type="delete", target_block_id="b150")
+    deep = BlockOperation(type="replace", target_block_id=f"b{levels}", content="changed")
+    wrong = BlockOperation(type="delete", target_block_id="b150")
     case = Case(id="deep", pages=[Page("p", blocks=[block])], expected=Expected(operations=edit(deep)))
     policy = load_policy()
     evaluator = Evaluator("strict", policy)

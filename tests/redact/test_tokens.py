@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from scalepan.redact.plain import CUT, Plain
 from scalepan.redact.providers import _TOKENS
-from scalepan.redact.rule import END, TIGHT_EDGE, Token, tokens
+from scalepan.redact.rule import END, TIGHT_EDGE, TokenRule, tokens
 from scalepan.redact.view import View
 from tests.redact.fakes import TOKENS, some
 
-TABLE = [Token(*row) for row in _TOKENS]
+TABLE = [TokenRule(*row) for row in _TOKENS]
 PREFIXES = [prefix for row in TABLE for prefix in row.prefixes.split()]
 # A value longer than a Langfuse key could be an OpenAI key; the longer prefix decides.
 WITHOUT_LANGFUSE = [text for text in [*PREFIXES, *(token for _, token in TOKENS)] if not text.startswith("sk-lf-")]
@@ -26,7 +26,7 @@ FIND = tokens(TABLE).find
 LOOSE_EDGE = r"(?:(?<![0-9A-Za-z])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 
 
-def alone(row: Token, text: str) -> set[int]:
+def alone(row: TokenRule, text: str) -> set[int]:
     """Every part that this row alone would cut, tried from each character."""
     heads = "|".join(map(re.escape, row.prefixes.split()))
     pattern = re.compile(f"{TIGHT_EDGE if row.open_end else LOOSE_EDGE}(?:{heads}){row.body}{END}")

@@ -78,7 +78,7 @@ def test_with_a_token(store: Store) -> None:
     agent, person = by("aaaa", may_answer=False), by("bbbb", may_answer=True)
     both = by("cccc", may_answer=True)
     billing, support = (by("bbbb", may_answer=True, project=name) for name in ("billing", "support"))
-    yes = as_request({"approve": True, "why": "fine", "actor": "Aoi"}, requests.Answer)
+    yes = as_request({"approve": True, "why": "fine", "actor": "Aoi"}, requests.AnswerRequest)
     waits = decisions.decide(service, checked(tool("decide"), DECIDE), agent)
     assert (waits.allowed, waits.state, waits.call) == (False, "pending", "refund(order=17)")
     assert waits.how_to_answer is not None

@@ -7,7 +7,7 @@ import pytest
 
 from scalepan.errors import NotFoundError
 from scalepan.serve import decisions, judging, requests
-from scalepan.serve.answers import Explained
+from scalepan.serve.answers import ExplainAnswer
 from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.service import Service, Settings
 from scalepan.serve.tools import checked, tool
@@ -32,10 +32,10 @@ def decision(path: Path) -> str:
     return id_
 
 
-def ask(path: Path, id_: str, *, breakdown: bool = False, tenant: str = "default") -> Explained:
+def ask(path: Path, id_: str, *, breakdown: bool = False, tenant: str = "default") -> ExplainAnswer:
     service = Service(Settings(store=path, tenant=tenant))
     try:
-        return judging.explain(service, requests.Explain(id=id_, breakdown=breakdown), ASKED)
+        return judging.explain(service, requests.ExplainRequest(id=id_, breakdown=breakdown), ASKED)
     finally:
         service.close()
 

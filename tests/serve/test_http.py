@@ -15,7 +15,7 @@ from scalepan.check import MOST_FAULTS, MOST_HINTS, problems
 from scalepan.errors import InputError
 from scalepan.serve import confidences, judging, requests
 from scalepan.serve.envelope import CODES, caller
-from scalepan.serve.http.calls import Call
+from scalepan.serve.http.calls import ToolEndpoint
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Buckets, Limits
 from scalepan.serve.http.metrics import BUCKETS, Metrics
@@ -23,7 +23,7 @@ from scalepan.serve.http.openapi import document
 from scalepan.serve.http.refused import STATUS, RefusedError
 from scalepan.serve.http.services import MOST_KEPT, Services
 from scalepan.serve.service import Service, Settings
-from scalepan.serve.tools import TOOLS, Tool, checked
+from scalepan.serve.tools import TOOLS, AgentTool, checked
 from scalepan.store import Store
 from tests.test_house import loaded_by
 
@@ -142,7 +142,7 @@ FACTORS = st.builds(
 @settings(max_examples=40)
 @given(st.lists(FACTORS, max_size=20))
 def test_many_confidences_are_the_same_as_each_alone(service: Service, factors: list[requests.Factors]) -> None:
-    asked = [requests.Confidence(factors=one) for one in factors]
+    asked = [requests.ConfidenceRequest(factors=one) for one in factors]
     callers = [caller() for _ in asked]
     together = confidences.score_all(service, asked, callers)
     for request, who, found in zip(asked, callers, together, strict=True):
@@ -160,7 +160,7 @@ BITS = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.sampled_from(TOOLS), st.lists(st.tuples(SHARE, st.integers(0, 4), BITS), max_size=4))
-def test_any_body_is_a_request_or_is_refused(tool: Tool, changes: list[tuple[float, int, bytes]]) -> None:
+def test_any_body_is_a_request_or_is_refused(tool: AgentTool, changes: list[tuple[float, int, bytes]]) -> None:
     """The tool's own example, with bits of it cut out and others put in."""
     example = re.search(r"Example: (\{.*)", tool.description)
     assert example
@@ -169,7 +169,7 @@ def test_any_body_is_a_request_or_is_refused(tool: Tool, changes: list[tuple[flo
         at = round(place * len(body))
         body = body[:at] + bit + body[at + cut :]
     try:
-        request = Call(tool, None, Limits())._request(body)  # type: ignore[arg-type]
+        request = ToolEndpoint(tool, None, Limits())._request(body)  # type: ignore[arg-type]
     except (RefusedError, InputError):
         return
     assert isinstance(request, tool.request)
@@ -189,7 +189,7 @@ def test_of_a_flood_of_faults_a_part_is_told() -> None:
 
 def test_half_a_surrogate_pair_is_named() -> None:
     with pytest.raises(RefusedError, match="half of a surrogate pair"):
-        Call(TOOLS[0], None, Limits())._request(b'{"query": "a\\ud800b"}')  # type: ignore[arg-type]
+        ToolEndpoint(TOOLS[0], None, Limits())._request(b'{"query": "a\\ud800b"}')  # type: ignore[arg-type]
 
 
 def test_services_share_a_store_and_are_not_kept_for_ever(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
 
-from scalepan.serve.http.body import Line, lines, media_type, whole
+from scalepan.serve.http.body import BodyLine, lines, media_type, whole
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError, RefusedError
 from scalepan.serve.http.visit import Visit
@@ -35,8 +35,8 @@ class Client:
         return {"type": "http.disconnect"}
 
 
-def read_lines(client: Client) -> list[Line]:
-    async def read() -> list[Line]:
+def read_lines(client: Client) -> list[BodyLine]:
+    async def read() -> list[BodyLine]:
         return [line async for part in lines(client, Visit({}), LIMITS) for line in part]
 
     return asyncio.run(read())
@@ -50,7 +50,7 @@ def read_whole(client: Client, **headers: bytes) -> bytes:
 @given(st.lists(st.text("ab\n ", max_size=12).map(str.encode), min_size=1, max_size=8))
 def test_lines_are_the_same_wherever_the_body_is_cut(parts: list[bytes]) -> None:
     expected = [
-        Line(number, text if len(text) <= LIMITS.body else None)
+        BodyLine(number, text if len(text) <= LIMITS.body else None)
         for number, text in enumerate(b"".join(parts).split(b"\n"), 1)
         if text.strip() or len(text) > LIMITS.body
     ]
@@ -61,11 +61,11 @@ def test_lines_are_the_same_wherever_the_body_is_cut(parts: list[bytes]) -> None
 def test_a_long_line_in_small_parts_is_not_copied_each_time() -> None:
     parts = [b"x" * 400] * 20_000
 
-    async def read() -> list[Line]:
+    async def read() -> list[BodyLine]:
         return [line async for part in lines(Client(parts), Visit({}), Limits()) for line in part]
 
     started = time.process_time()
-    assert asyncio.run(read()) == [Line(1, b"".join(parts))]
+    assert asyncio.run(read()) == [BodyLine(1, b"".join(parts))]
     assert time.process_time() - started < 20  # copied each time it would be minutes
 
 

@@ -50,8 +50,10 @@ def test_a_decision_is_its_projects_own(store: Store) -> None:
             decisions.question(shop, id_, by("shop"))
     for id_ in (made.decision_id, number):
         with pytest.raises(NotFoundError):
-            judging.explain(shop, requests.Explain(id=id_), by("shop"))
-        assert judging.explain(service(store, "people"), requests.Explain(id=id_), by("people")).status == "equal"
+            judging.explain(shop, requests.ExplainRequest(id=id_), by("shop"))
+        assert (
+            judging.explain(service(store, "people"), requests.ExplainRequest(id=id_), by("people")).status == "equal"
+        )
     assert decisions.decided(service(store, "people"), made.decision_id, by("people")).state == "pending"
     # A token for any project of the tenant sees it from wherever it stands.
     assert decisions.decided(shop, made.decision_id, by(None)).state == "pending"

@@ -9,12 +9,12 @@ import pytest
 
 from scalepan.errors import InputError, NotFoundError
 from scalepan.serve import clients
-from scalepan.serve.tools import TOOLS, Tool, checked, input_schema, output_schema, tool
+from scalepan.serve.tools import TOOLS, AgentTool, checked, input_schema, output_schema, tool
 from tests.test_house import loaded_by
 
 
 @pytest.mark.parametrize("one", TOOLS, ids=lambda one: one.name)
-def test_schemas_are_schemas_and_examples_fit(one: Tool) -> None:
+def test_schemas_are_schemas_and_examples_fit(one: AgentTool) -> None:
     for schema in (input_schema(one), output_schema(one)):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"

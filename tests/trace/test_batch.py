@@ -6,7 +6,7 @@ import json
 import pytest
 
 from scalepan.errors import InputError
-from scalepan.trace import BadRow, Row, TraceValuer, read_jsonl
+from scalepan.trace import BadRow, TraceLine, TraceValuer, read_jsonl
 from scalepan.trace.batch import Summary, Valued, value_stream
 from scalepan.trace.readers import jsonl
 from tests.trace.traces import trace_dict
@@ -19,7 +19,7 @@ def lines(*rows: object) -> bytes:
 def read(data: bytes) -> list[tuple[int, str]]:
     """Line and id, or line and error."""
     rows = read_jsonl(io.BytesIO(data), "t.jsonl")
-    return [(row.line, row.trace.id if isinstance(row, Row) else str(row.error)) for row in rows]
+    return [(row.line, row.trace.id if isinstance(row, TraceLine) else str(row.error)) for row in rows]
 
 
 def test_bad_rows_say_their_line_and_the_others_are_read() -> None:

@@ -39,13 +39,13 @@ def console() -> "Console":
     """Where people look. Colors only on a terminal; NO_COLOR is honored."""
     from rich.console import Console
 
-    class Plain(Console):
+    class PlainConsole(Console):
         def on_broken_pipe(self) -> None:
             """Leave it to the command: Console would exit with 1, which is what a command says that found a fault."""
             raise BrokenPipeError
 
     # Brackets and colons in the data are data, not markup.
-    drawn = Plain(highlight=False, markup=False, emoji=False)
+    drawn = PlainConsole(highlight=False, markup=False, emoji=False)
     if not drawn.is_terminal and not os.environ.get("COLUMNS"):
         # In a pipe or a file there is no edge to fold at, unless one is named; rich would assume 80 columns.
         drawn.width = PIPE_WIDTH

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from scalepan.draw.terminal import score_table, table, value_style
 from scalepan.errors import counted, printable, shorten
-from scalepan.evals import Case, CaseResult, Diagnosis, Evidence, Operation, Output
+from scalepan.evals import BlockOperation, Case, CaseResult, Diagnosis, Evidence, Output
 from scalepan.evals.diagnose import grouped, page_diff, said
 from scalepan.evals.scorers import operation_accuracy
 from scalepan.evals.summary import RunSummary
@@ -117,7 +117,7 @@ def _side_by_side(case: Case, output: Output) -> list[Any]:
     return [table(["expected", "actual"], printed)]
 
 
-def _operation(operation: Operation | None) -> str:
+def _operation(operation: BlockOperation | None) -> str:
     if operation is None:
         return "–"
     wanted = operation.expected_content_patterns

@@ -11,7 +11,7 @@ import click
 
 from scalepan.cache import Cache
 from scalepan.cli._common import json_option, policy_option, show, show_json, store_option
-from scalepan.embed import Finding, describe
+from scalepan.embed import SetupFinding, describe
 from scalepan.embed import fetch_model as fetch_from_hub
 from scalepan.errors import ScalepanError, counted, printable
 from scalepan.policy import Layer, Policy, load_policy, resolve
@@ -114,28 +114,28 @@ def _try_judge(policy_file: Path | None, *, as_json: bool) -> None:
         raise SystemExit(BROKEN)
 
 
-def _python() -> Finding:
+def _python() -> SetupFinding:
     where = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.platform == "win32":
-        return Finding("python", "broken", where, "Scalepan runs on Windows under WSL only")
-    return Finding("python", "ok", where)
+        return SetupFinding("python", "broken", where, "Scalepan runs on Windows under WSL only")
+    return SetupFinding("python", "ok", where)
 
 
-def _packages() -> list[Finding]:
+def _packages() -> list[SetupFinding]:
     findings = []
     for name in BASE_PACKAGES:
         try:
-            findings.append(Finding(name, "ok", version(name)))
+            findings.append(SetupFinding(name, "ok", version(name)))
         except PackageNotFoundError:
-            findings.append(Finding(name, "broken", "not installed", "pip install --force-reinstall scalepan"))
+            findings.append(SetupFinding(name, "broken", "not installed", "pip install --force-reinstall scalepan"))
     return findings
 
 
-def _extras() -> list[Finding]:
+def _extras() -> list[SetupFinding]:
     return [_extra(name, packages) for name, packages in EXTRAS.items()]
 
 
-def _extra(name: str, packages: Sequence[str]) -> Finding:
+def _extra(name: str, packages: Sequence[str]) -> SetupFinding:
     found, missing = [], []
     for package in packages:
         try:
@@ -143,51 +143,51 @@ def _extra(name: str, packages: Sequence[str]) -> Finding:
         except PackageNotFoundError:
             missing.append(package)
     if missing:
-        return Finding(name, "missing", f"no {', '.join(missing)}", f"pip install 'scalepan[{name}]'")
-    return Finding(name, "ok", ", ".join(found))
+        return SetupFinding(name, "missing", f"no {', '.join(missing)}", f"pip install 'scalepan[{name}]'")
+    return SetupFinding(name, "ok", ", ".join(found))
 
 
-def _cache() -> Finding:
+def _cache() -> SetupFinding:
     cache = Cache()
     probe = {b"scalepan doctor": str(os.getpid()).encode()}
     cache.put(probe)
     if cache.get(probe) != probe:
-        return Finding(
+        return SetupFinding(
             "cache", "missing", f"{cache.path} cannot be written", "set SCALEPAN_CACHE to a folder of your own"
         )
-    return Finding("cache", "ok", f"{cache.path}, {cache.path.stat().st_size:,} bytes")
+    return SetupFinding("cache", "ok", f"{cache.path}, {cache.path.stat().st_size:,} bytes")
 
 
-def _policy_and_encoder(policy_file: Path | None) -> list[Finding]:
+def _policy_and_encoder(policy_file: Path | None) -> list[SetupFinding]:
     try:
         with watched() as ignored:
             layers = all_layers(policy_file)
             policy = resolve(layers)
     except ScalepanError as error:
-        return [Finding("policy", "broken", str(error), "scalepan policy check FILE")]
+        return [SetupFinding("policy", "broken", str(error), "scalepan policy check FILE")]
     return [_policy(policy, layers), *map(_not_used, ignored), *describe(policy.embed)]
 
 
-def _policy(policy: Policy, layers: Sequence[Layer]) -> Finding:
+def _policy(policy: Policy, layers: Sequence[Layer]) -> SetupFinding:
     """Where the policy comes from, in the order of precedence, and its versions."""
     said = ", ".join(f"{layer.origin}{' (found)' if layer.source == 'found' else ''}" for layer in layers)
     versions = ", ".join(f"{name} {policy.version(name)}" for name in policy.__struct_fields__)
-    return Finding("policy", "ok", f"{said or 'built in'}: {versions}")
+    return SetupFinding("policy", "ok", f"{said or 'built in'}: {versions}")
 
 
-def _not_used(message: str) -> Finding:
+def _not_used(message: str) -> SetupFinding:
     what, _, advice = message.rpartition("; ")
-    return Finding("policy", "missing", what, advice)
+    return SetupFinding("policy", "missing", what, advice)
 
 
-def _store(store_file: Path | None) -> Finding:
+def _store(store_file: Path | None) -> SetupFinding:
     """Who owns the store, how large it is, and whether it is sound. One that is not there is not made."""
     from scalepan.store.own import Nothing
 
     try:
         path = find_store(store_file)
         if not os.path.lexists(path) and not log_path(path).exists():
-            return Finding("store", "ok", f"{path}: none yet")
+            return SetupFinding("store", "ok", f"{path}: none yet")
         with Store(path, patience=STORE_SECONDS) as store:
             info = store.call("store.info", Nothing())
             owner = "nobody else" if store.is_owner else store.owner
@@ -195,15 +195,17 @@ def _store(store_file: Path | None) -> Finding:
             checked = store.call("store.check", Nothing())
             orphans = _orphans(store, info.tables) if not checked.problems else {}
     except ScalepanError as error:
-        return Finding("store", "broken", str(error), "stop the process that has it, or restore a backup")
+        return SetupFinding("store", "broken", str(error), "stop the process that has it, or restore a backup")
     about = f"{path}: version {info.schema}, DuckDB {info.duckdb}, {info.size:,} bytes, owned by {owner}"
     if checked.problems:
-        return Finding("store", "broken", f"{about}; {'; '.join(checked.problems)}", "restore a backup")
+        return SetupFinding("store", "broken", f"{about}; {'; '.join(checked.problems)}", "restore a backup")
     if orphans:
         left = ", ".join(f"{name} {count:,}" for name, count in orphans.items())
-        return Finding("store", "broken", f"{about}; rows about claims that are gone: {left}", "scalepan memory rescan")
+        return SetupFinding(
+            "store", "broken", f"{about}; rows about claims that are gone: {left}", "scalepan memory rescan"
+        )
     rows = ", ".join(f"{name} {count:,}" for name, count in info.tables.items() if count)
-    return Finding("store", "ok", f"{about}; {counted(checked.rows, 'row')} read and sound: {rows}")
+    return SetupFinding("store", "ok", f"{about}; {counted(checked.rows, 'row')} read and sound: {rows}")
 
 
 def _orphans(store: Store, tables: Mapping[str, int]) -> dict[str, int]:
@@ -216,7 +218,7 @@ def _orphans(store: Store, tables: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _show(findings: list[Finding]) -> None:
+def _show(findings: list[SetupFinding]) -> None:
     from rich.text import Text
 
     from scalepan.draw.terminal import table

@@ -199,7 +199,7 @@ def schema(outputs: bool) -> None:
     click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2).decode())
 
 
-class Row(NamedTuple):
+class CaseRow(NamedTuple):
     """A case that was judged, and, where it did not pass, what broke."""
 
     case: Case
@@ -258,20 +258,20 @@ def _run(
     jobs: int,
     kept: RunFile | None,
     only: str | None,
-) -> Iterator[Row]:
+) -> Iterator[CaseRow]:
     chosen = (case for case in golden if (kept is None or kept.takes(case.id)) and (only is None or case.id == only))
     with progress("judging", len(golden)) as bar:
         for number, judged in enumerate(evaluator.run(chosen, produce, jobs=jobs), 1):
             case, output, result = judged
             broke = None if result.passed else diagnose(case, output, result, evaluator.policy.evals)
-            row = Row(case, output, result, broke)
+            row = CaseRow(case, output, result, broke)
             if kept:
                 kept.add(row.to_dict())
             yield row
             bar.at(number)
 
 
-def _explain(rows: Iterator[Row], wanted: str, *, as_json: bool) -> None:
+def _explain(rows: Iterator[CaseRow], wanted: str, *, as_json: bool) -> None:
     row = next(rows, None)
     if row is None:
         raise InputError(f"no case '{wanted}'")

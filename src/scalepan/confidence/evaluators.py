@@ -9,7 +9,7 @@ from scalepan.errors import EncoderError, ScalepanError, counted, named
 from scalepan.judge import Judge, Judgement, Prompt
 from scalepan.policy import Policy
 from scalepan.policy.given import Given, policy_given
-from scalepan.policy.judge import Judge as JudgePolicy
+from scalepan.policy.judge import JudgePolicy as JudgePolicy
 from scalepan.score import Part, Rule, Score, not_measured
 from scalepan.stats.products import product
 

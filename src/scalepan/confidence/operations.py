@@ -22,7 +22,7 @@ from scalepan.confidence.requests import (
     AskDecision,
     AskDecisions,
     Decided,
-    Decisions,
+    DecisionList,
     LabelDecision,
     Labelled,
     Record,
@@ -194,11 +194,11 @@ def _decision(here: "Here", id_: str, tenant: str, project: str | None = None) -
 
 
 @reads(DECISIONS)
-def decisions(here: "Here", request: AskDecisions) -> Decisions:
+def decisions(here: "Here", request: AskDecisions) -> DecisionList:
     """What waits for an answer, or what was decided."""
     pending_at = clock.time() if request.pending else None
     rows = here.decisions.newest(request.tenant, request.project, request.limit, pending_at=pending_at)
-    return Decisions(_decided(here, request.tenant, rows))
+    return DecisionList(_decided(here, request.tenant, rows))
 
 
 def _decided(here: "Here", tenant: str, rows: Sequence[DecisionRow]) -> list[Decided]:

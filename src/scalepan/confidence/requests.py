@@ -135,7 +135,7 @@ class AskDecisions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: of every project."""
 
 
-class Decisions(msgspec.Struct, frozen=True):
+class DecisionList(msgspec.Struct, frozen=True):
     """A list of them."""
 
     decisions: list[Decided]
@@ -145,4 +145,4 @@ RECORD = Operation("confidence.record", Record, Recorded)
 ANSWER = Operation("confidence.answer", AnswerQuestion, Decided)
 LABEL = Operation("confidence.label", LabelDecision, Labelled)
 DECISION = Operation("confidence.decision", AskDecision, Decided)
-DECISIONS = Operation("confidence.decisions", AskDecisions, Decisions)
+DECISIONS = Operation("confidence.decisions", AskDecisions, DecisionList)

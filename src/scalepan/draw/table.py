@@ -22,7 +22,7 @@ LOOK_AHEAD = 64
 _NUMBER = re.compile(r"[-+]?\d[\d,.:]*(?:[eE][-+]?\d+)?%?")
 
 
-class Table:
+class DrawnTable:
     """Columns and rows; the columns named in `right` hold numbers."""
 
     def __init__(self, columns: Sequence[str], rows: Iterable[Sequence[Cell]], right: Iterable[str] = ()) -> None:

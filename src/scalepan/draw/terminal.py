@@ -7,7 +7,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from scalepan.draw.bins import Bins
-from scalepan.draw.table import Cell, Table
+from scalepan.draw.table import Cell, DrawnTable
 from scalepan.errors import printable
 from scalepan.score import Part, Score
 
@@ -68,9 +68,9 @@ def _part_row(part: Part) -> tuple[RenderableType, ...]:
     )
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()) -> Table:
+def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Iterable[str] = ()) -> DrawnTable:
     """A plain table; the columns named in `right` hold numbers."""
-    return Table(columns, rows, right)
+    return DrawnTable(columns, rows, right)
 
 
 def histogram(bins: Bins, *, marks: Sequence[tuple[float, str]] = (), width: int = 40) -> RenderableType:

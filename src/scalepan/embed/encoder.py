@@ -16,7 +16,7 @@ from scalepan.embed.hashes import file_hash
 from scalepan.embed.once import Once, numpy_once
 from scalepan.embed.pool import normalize, pool
 from scalepan.embed.recipe import Recipe, read_recipe
-from scalepan.embed.tokens import Tokenized, Tokens, clean
+from scalepan.embed.tokens import TextTokenizer, Tokenized, clean
 from scalepan.errors import quoted
 from scalepan.exits import before_exit
 from scalepan.policy.embed import Embed
@@ -50,7 +50,7 @@ class Encoder:
         self._located: Path | None = None
         self._recipe: Once[Recipe] = Once(lambda: read_recipe(self._folder(), settings))
         self._model_id = Once(self._identify)
-        self._tokens = Once(lambda: Tokens(self._folder() / TOKENIZER_FILE, self._recipe()))
+        self._tokens = Once(lambda: TextTokenizer(self._folder() / TOKENIZER_FILE, self._recipe()))
         self._graph = Once(lambda: Graph(model_file(self._folder()), self._recipe(), settings.threads))
         self._width = Once(self._measure)
         self._loaded = Once(self._first_run)

@@ -15,7 +15,7 @@ class Tokenized(NamedTuple):
     cut: bool
 
 
-class Tokens:
+class TextTokenizer:
     """A tokenizer that truncates at the recipe's length. It does not pad: only the batch knows the length."""
 
     def __init__(self, path: Path, recipe: Recipe) -> None:

@@ -1,7 +1,7 @@
 """Is the output right? Cases, blocks, scorers, verdicts, and what broke."""
 
-from scalepan.evals.apply import Applied, Outcome, apply
-from scalepan.evals.blocks import Block, Operation, Page, PageOperations, Run
+from scalepan.evals.apply import Applied, OperationOutcome, apply
+from scalepan.evals.blocks import Block, BlockOperation, Page, PageOperations, Run
 from scalepan.evals.cases import Case, Expected, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.diagnose import Cause, Diagnosis, diagnose
@@ -17,6 +17,7 @@ from scalepan.evals.task import as_task
 __all__ = [
     "Applied",
     "Block",
+    "BlockOperation",
     "Case",
     "CaseFile",
     "CaseResult",
@@ -26,8 +27,7 @@ __all__ = [
     "Evaluator",
     "Evidence",
     "Expected",
-    "Operation",
-    "Outcome",
+    "OperationOutcome",
     "Output",
     "OutputFile",
     "Page",

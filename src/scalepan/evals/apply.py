@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scalepan.evals.blocks import Block, Operation, Page, PageOperations, content_blocks
+from scalepan.evals.blocks import Block, BlockOperation, Page, PageOperations, content_blocks
 
 UNKNOWN_PAGE = "unknown page"
 NOT_FOUND = "target not found"
@@ -24,11 +24,11 @@ ID_TAKEN = "the page already has a block with this id"
 BAD_CONTENT = "content is neither text nor blocks"
 
 
-class Outcome(NamedTuple):
+class OperationOutcome(NamedTuple):
     """The result of one operation; the reason is empty if it was applied."""
 
     page_id: str
-    operation: Operation
+    operation: BlockOperation
     reason: str
 
     @property
@@ -41,25 +41,25 @@ class Applied(NamedTuple):
     """The resulting pages, the result of each operation, and the notes that both were made from."""
 
     pages: list[Page]
-    outcomes: list[Outcome]
-    notes: dict[str, "Notes"]
+    outcomes: list[OperationOutcome]
+    notes: dict[str, "BlockNotes"]
 
 
 def apply(pages: Sequence[Page], operations: Sequence[PageOperations]) -> Applied:
     """Apply the operations to the pages.
 
     >>> page = Page("p", blocks=[Block("a", content="one"), Block("b", content="two")])
-    >>> edit = PageOperations(page_id="p", operations=[Operation(type="delete", target_block_id="a")])
+    >>> edit = PageOperations(page_id="p", operations=[BlockOperation(type="delete", target_block_id="a")])
     >>> apply([page], [edit]).pages[0].text
     'two'
     """
-    notes = {page.id: Notes(page) for page in pages}
+    notes = {page.id: BlockNotes(page) for page in pages}
     outcomes = []
     for group in operations:
         noted = notes.get(group.page_id)
         for operation in group.operations:
             reason = noted.take(operation) if noted is not None else UNKNOWN_PAGE
-            outcomes.append(Outcome(group.page_id, operation, reason))
+            outcomes.append(OperationOutcome(group.page_id, operation, reason))
     return Applied([notes[page.id].result() for page in pages], outcomes, notes)
 
 
@@ -81,7 +81,7 @@ class Node:
         self.index = index
 
 
-class Notes:
+class BlockNotes:
     """A page and, for each block, the operations on it."""
 
     def __init__(self, page: Page) -> None:
@@ -103,14 +103,14 @@ class Notes:
                 self.nodes.append(node)
         self._inserted = 0
 
-    def find(self, operation: Operation) -> Node | None:
+    def find(self, operation: BlockOperation) -> Node | None:
         """The block that an operation names: by id, or by index among the page's own blocks where there is no id."""
         if operation.target_block_id is not None:
             return self.by_id.get(operation.target_block_id)
         index = operation.target_index
         return self.root.children[index] if index is not None and 0 <= index < len(self.root.children) else None
 
-    def take(self, operation: Operation) -> str:
+    def take(self, operation: BlockOperation) -> str:
         """Note one operation; the reason why not, or an empty string."""
         if operation.type == "insert":
             return self._insert(operation)
@@ -129,7 +129,7 @@ class Notes:
         self._touch(node)
         return ""
 
-    def _insert(self, operation: Operation) -> str:
+    def _insert(self, operation: BlockOperation) -> str:
         brought = self._brought(operation)
         if isinstance(brought, str):
             return brought
@@ -148,7 +148,7 @@ class Notes:
         self._touch(parent)
         return ""
 
-    def gap(self, operation: Operation) -> tuple[Node | None, int]:
+    def gap(self, operation: BlockOperation) -> tuple[Node | None, int]:
         """Whose children, and before which of them. An empty page has one gap, which needs no target."""
         if not self.root.children and operation.target_block_id is None and not operation.target_index:
             return self.root, 0
@@ -157,7 +157,7 @@ class Notes:
             return None, 0
         return self.nodes[node.parent], node.index + (operation.position == "after")
 
-    def _brought(self, operation: Operation) -> list[Block] | str:
+    def _brought(self, operation: BlockOperation) -> list[Block] | str:
         self._inserted += 1
         try:
             return content_blocks(operation, f"new-{self._inserted}") or NO_CONTENT
@@ -190,11 +190,11 @@ class Notes:
         return msgspec.structs.replace(self.page, blocks=_children_after(self.root))
 
 
-def _no_target(operation: Operation) -> str:
+def _no_target(operation: BlockOperation) -> str:
     return NO_TARGET if operation.target_block_id is None and operation.target_index is None else NOT_FOUND
 
 
-def _replacement(old: Block, brought: list[Block], operation: Operation) -> list[Block]:
+def _replacement(old: Block, brought: list[Block], operation: BlockOperation) -> list[Block]:
     """The first block takes the old one's place and id, its type unless it has one, its children unless it has some.
 
     The other new blocks follow it.

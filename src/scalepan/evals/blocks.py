@@ -62,7 +62,7 @@ class Page(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, 
         return "\n".join([block.text for block in self.walk()])
 
 
-class Operation(
+class BlockOperation(
     Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
     """One edit. A golden case gives the expected content as patterns or exactly; an output has the content itself."""
@@ -80,13 +80,13 @@ class PageOperations(Struct, frozen=True, kw_only=True, rename="camel", forbid_u
     """The edits of one page."""
 
     page_id: str
-    operations: list[Operation]
+    operations: list[BlockOperation]
 
 
 resolved(list[Run], list[Block])
 
 
-def content_blocks(operation: Operation, new_id: str) -> list[Block]:
+def content_blocks(operation: BlockOperation, new_id: str) -> list[Block]:
     """The content of an operation (text, runs, blocks) as blocks. Raises ValidationError for anything else."""
     content = operation.content
     type_ = operation.block_type or "paragraph"
@@ -118,7 +118,7 @@ def _with_ids(blocks: Any, prefix: str) -> Any:
     return named
 
 
-def content_text(operation: Operation) -> str:
+def content_text(operation: BlockOperation) -> str:
     """The text of an operation's content, blocks joined by newlines."""
     blocks = content_blocks(operation, "new")
     return Page("", blocks=blocks).text

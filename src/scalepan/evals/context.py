@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from scalepan.evals.apply import Applied, Notes, apply
-from scalepan.evals.blocks import Operation, Page
+from scalepan.evals.apply import Applied, BlockNotes, apply
+from scalepan.evals.blocks import BlockOperation, Page
 from scalepan.evals.cases import Output
 from scalepan.policy.evals import Evals
 
@@ -52,9 +52,9 @@ class Evidence:
             here.update((id_, THIRDS[3 * number // len(ids)]) for number, id_ in enumerate(ids))
         return places
 
-    def target(self, page_id: str, operation: Operation) -> str | int | None:
+    def target(self, page_id: str, operation: BlockOperation) -> str | int | None:
         """The block that an operation means: by id, or by index if there is no id. Both name the same block."""
-        notes: Notes | None = self.applied.notes.get(page_id)
+        notes: BlockNotes | None = self.applied.notes.get(page_id)
         node = notes.find(operation) if notes is not None else None
         if node is not None:
             return node.block.id

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scalepan.errors import quoted
-from scalepan.evals.blocks import Operation, Page
+from scalepan.evals.blocks import BlockOperation, Page
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.context import Evidence, Where
 from scalepan.evals.lint import lint
@@ -165,13 +165,13 @@ def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals)
     details = result.details
     if result.status == "failed":
         yield Cause(case.id, key, "not judged", result.reason)
-    elif isinstance(details, operation_accuracy.Details):
+    elif isinstance(details, operation_accuracy.OperationAccuracyDetails):
         yield from _operation_causes(case, key, details, evidence)
-    elif isinstance(details, target_block_precision.Details):
+    elif isinstance(details, target_block_precision.TargetBlockPrecisionDetails):
         yield from _target_causes(case, key, details, evidence)
-    elif isinstance(details, content_quality.Details):
+    elif isinstance(details, content_quality.ContentQualityDetails):
         yield from _content_causes(case, key, details, evidence, policy)
-    elif isinstance(details, anti_hallucination.Details):
+    elif isinstance(details, anti_hallucination.AntiHallucinationDetails):
         yield from _hallucination_causes(case, key, details, evidence)
     else:
         said = f"{result.type} is {result.score:.3f}, below {result.threshold:g}{_difference(details)}"
@@ -181,11 +181,11 @@ def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals)
 def _difference(details: object) -> str:
     """How expected and actual text differ, from the details of a free-text scorer."""
     match details:
-        case TextDetails() | numeric.Details():
+        case TextDetails() | numeric.NumericDetails():
             return f"; expected {_quoted(details.expected)}, got {_quoted(details.actual)}"
-        case contains.Details() | regex.Details():
+        case contains.ContainsDetails() | regex.RegexDetails():
             return f"; missing: {', '.join(map(_quoted, details.missing[:SHOWN]))}"
-        case json_equal.Details():
+        case json_equal.JsonEqualDetails():
             shown = [
                 f"{one.path or 'the output'}: expected {_quoted(one.expected)}, got {_quoted(one.actual)}"
                 for one in details.differences[:SHOWN]
@@ -198,7 +198,9 @@ def _quoted(value: object) -> str:
     return "nothing" if value is msgspec.UNSET else quoted(value)
 
 
-def _operation_causes(case: Case, key: str, details: operation_accuracy.Details, evidence: Evidence) -> Iterator[Cause]:
+def _operation_causes(
+    case: Case, key: str, details: operation_accuracy.OperationAccuracyDetails, evidence: Evidence
+) -> Iterator[Cause]:
     for miss in details.unmatched_operations:
         done = f", done: {said(miss.actual)}" if miss.actual else ""
         where = _where(miss.page_id, miss.expected, evidence)
@@ -210,10 +212,10 @@ def _operation_causes(case: Case, key: str, details: operation_accuracy.Details,
 
 
 def _target_causes(
-    case: Case, key: str, details: target_block_precision.Details, evidence: Evidence
+    case: Case, key: str, details: target_block_precision.TargetBlockPrecisionDetails, evidence: Evidence
 ) -> Iterator[Cause]:
     for miss in details.incorrect_targets:
-        wanted = Operation(
+        wanted = BlockOperation(
             type="replace",
             target_block_id=miss.expected.target_block_id,
             target_index=miss.expected.target_index,
@@ -224,7 +226,7 @@ def _target_causes(
 
 
 def _content_causes(
-    case: Case, key: str, details: content_quality.Details, evidence: Evidence, policy: Evals
+    case: Case, key: str, details: content_quality.ContentQualityDetails, evidence: Evidence, policy: Evals
 ) -> Iterator[Cause]:
     limits = msgspec.structs.replace(
         policy.patterns,
@@ -248,7 +250,7 @@ def _content_causes(
 
 
 def _hallucination_causes(
-    case: Case, key: str, details: anti_hallucination.Details, evidence: Evidence
+    case: Case, key: str, details: anti_hallucination.AntiHallucinationDetails, evidence: Evidence
 ) -> Iterator[Cause]:
     groups = [
         ("invented block", details.new_blocks),
@@ -257,7 +259,7 @@ def _hallucination_causes(
     ]
     for cause, changes in groups:
         for change in changes:
-            named = Operation(type="replace", target_block_id=change.block_id)
+            named = BlockOperation(type="replace", target_block_id=change.block_id)
             where = _where(change.page_id, named, evidence)
             said = f"page '{change.page_id}', block '{change.block_id}'"
             if change.before is None and change.after is None:
@@ -266,7 +268,7 @@ def _hallucination_causes(
             yield Cause(case.id, key, cause, said, where, text_diff(change.before or "", change.after or ""))
 
     for fact in details.new_facts:
-        where = _where(fact.page_id, Operation(type="replace", target_block_id=fact.block_id), evidence)
+        where = _where(fact.page_id, BlockOperation(type="replace", target_block_id=fact.block_id), evidence)
         said = f"page '{fact.page_id}', block '{fact.block_id}': {fact.kind} {quoted(fact.text)} is not in the input"
         yield Cause(case.id, key, "invented fact", said, where)
 
@@ -282,19 +284,19 @@ def page_diff(before: Page, after: Page) -> str:
     return text_diff(before.text, after.text)
 
 
-def _where(page_id: str, operation: Operation, evidence: Evidence) -> Where:
+def _where(page_id: str, operation: BlockOperation, evidence: Evidence) -> Where:
     """The third of its page that an operation's target is in; of the resulting page if the block is new."""
     thirds = evidence.thirds.get(page_id, {})
     return thirds.get(evidence.target(page_id, operation), "")
 
 
-def said(operation: Operation) -> str:
+def said(operation: BlockOperation) -> str:
     """An operation in words: `insert after 'p1'`."""
     position = f" {operation.position}" if operation.type == "insert" and operation.position else ""
     return f"{operation.type}{position} {_target(operation)}"
 
 
-def _target(target: Operation | target_block_precision.Target) -> str:
+def _target(target: BlockOperation | target_block_precision.Target) -> str:
     if target.target_block_id is not None:
         return f"'{target.target_block_id}'"
     return f"index {target.target_index}" if target.target_index is not None else "nothing"

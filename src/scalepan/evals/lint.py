@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from scalepan.errors import InputError, counted, quoted
-from scalepan.evals.blocks import Operation, Page
+from scalepan.evals.blocks import BlockOperation, Page
 from scalepan.evals.cases import Case
 from scalepan.evals.kinds import can_measure
 from scalepan.evals.patterns import PatternTimeoutError, found, plain_words
@@ -17,7 +17,7 @@ OWN_KEYS = {"contains": "contains", "regex": "matches"}
 """Scorers whose expectation a case may give under a key of their own."""
 
 
-class Finding(NamedTuple):
+class LintFinding(NamedTuple):
     """One fault of a golden case: where, what kind, and in words."""
 
     case_id: str
@@ -29,7 +29,7 @@ class Finding(NamedTuple):
         return f"case {self.case_id}: {self.path}: {self.message}"
 
 
-def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
+def lint(case: Case, bound: list[Bound], policy: Evals) -> list[LintFinding]:
     """Every fault of one case and of the scorers that judge it."""
     found_ = [
         *_scorer_faults(bound),
@@ -39,7 +39,7 @@ def lint(case: Case, bound: list[Bound], policy: Evals) -> list[Finding]:
         *_nothing_faults(case, bound),
         *_count_faults(case),
     ]
-    return [Finding(case.id, *fault) for fault in found_]
+    return [LintFinding(case.id, *fault) for fault in found_]
 
 
 _Fault = tuple[str, str, str]
@@ -104,7 +104,7 @@ class _Looked:
         self.text = page.text
 
 
-def _target_faults(operation: Operation, page: _Looked, path: str) -> Iterator[_Fault]:
+def _target_faults(operation: BlockOperation, page: _Looked, path: str) -> Iterator[_Fault]:
     id_, index = operation.target_block_id, operation.target_index
     if id_ is None and index is None:
         if page.blocks or operation.type != "insert":

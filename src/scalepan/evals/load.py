@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from scalepan.arguments import as_path
-from scalepan.check import Problem, problems
+from scalepan.check import Fault, problems
 from scalepan.errors import InputError, quoted
 from scalepan.evals.cases import Case, Output
 from scalepan.evals.patterns import check_pattern
@@ -63,7 +63,7 @@ class CaseFile:
             if case is not None:
                 faults = _case_faults(case, self.policy)
                 if case.id in seen:
-                    faults.append(Problem("id", f"{quoted(case.id)} is on line {seen[case.id]} too"))
+                    faults.append(Fault("id", f"{quoted(case.id)} is on line {seen[case.id]} too"))
                 seen.setdefault(case.id, line.number)
             for fault in faults:
                 yield CaseError(fault.message, file=str(self.path), line=line.number, id=_id(case), path=fault.path)
@@ -87,7 +87,7 @@ class CaseFile:
                 self._yaml.append(case)
                 faults = _case_faults(case, self.policy)
                 if case.id in seen:
-                    faults.append(Problem("id", f"{quoted(case.id)} occurs twice"))
+                    faults.append(Fault("id", f"{quoted(case.id)} occurs twice"))
                 seen.add(case.id)
             name = _id(case) or (raw.get("id") if isinstance(raw, dict) and isinstance(raw.get("id"), str) else None)
             for fault in faults:
@@ -132,9 +132,9 @@ class OutputFile:
             output, faults = _decoded(line.data, _OUTPUT, Output)
             if output is not None:
                 if not output.id:
-                    faults = [*faults, Problem("id", "is missing")]
+                    faults = [*faults, Fault("id", "is missing")]
                 elif output.id in self._at:
-                    faults = [*faults, Problem("id", f"{quoted(output.id)} has an output already")]
+                    faults = [*faults, Fault("id", f"{quoted(output.id)} has an output already")]
                 self._at.setdefault(output.id, line.offset)
             for fault in faults:
                 yield CaseError(fault.message, file=str(self.path), line=line.number, id=_id(output), path=fault.path)
@@ -149,13 +149,13 @@ def together(faults: list[CaseError]) -> CaseError:
     return CaseError(first.problem, file=first.file, line=first.line, id=first.id, path=first.path, more=more)
 
 
-class _Line(NamedTuple):
+class _CaseLine(NamedTuple):
     number: int
     offset: int
     data: bytes
 
 
-def _lines(path: Path) -> Iterator[_Line]:
+def _lines(path: Path) -> Iterator[_CaseLine]:
     """The lines of a file that are not blank, and where each begins."""
     try:
         with open_source(path, again=True) as file:
@@ -163,13 +163,13 @@ def _lines(path: Path) -> Iterator[_Line]:
             for number, data in enumerate(file, 1):
                 content = data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data
                 if content.strip():
-                    yield _Line(number, offset + len(data) - len(content), content)
+                    yield _CaseLine(number, offset + len(data) - len(content), content)
                 offset += len(data)
     except OSError as error:
         raise CaseError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None = None) -> tuple[Any, list[Problem]]:
+def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None = None) -> tuple[Any, list[Fault]]:
     """The decoded line, or what is wrong with it."""
     try:
         return decoder.decode(data), []
@@ -178,50 +178,50 @@ def _decoded(data: bytes, decoder: Any, type_: type[Any], policy: Evals | None =
     try:
         raw = msgspec.json.decode(data)
     except UnicodeError:
-        return None, [Problem("", "is not UTF-8 text")]
+        return None, [Fault("", "is not UTF-8 text")]
     except RecursionError:
-        return None, [Problem("", "is nested too deeply")]
+        return None, [Fault("", "is nested too deeply")]
     except msgspec.DecodeError as error:
-        return None, [Problem("", f"is not JSON: {error}")]
+        return None, [Fault("", f"is not JSON: {error}")]
     return _converted(raw, type_, policy)
 
 
-def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, list[Problem]]:
+def _converted(raw: Any, type_: type[Any], policy: Evals | None) -> tuple[Any, list[Fault]]:
     try:
         return msgspec.convert(raw, type_), []
     except (msgspec.ValidationError, UnicodeError):
         # Report the problems that types cannot express too, not only those of one kind.
         return None, [*problems(raw, type_), *(_case_faults(raw, policy) if policy is not None else [])]
     except RecursionError:
-        return None, [Problem("", "is nested too deeply")]
+        return None, [Fault("", "is nested too deeply")]
 
 
-def case_faults(case: Case, policy: Evals) -> list[Problem]:
+def case_faults(case: Case, policy: Evals) -> list[Fault]:
     """Problems of a case that types cannot express: positions, patterns, scorers."""
     return _case_faults(case, policy)
 
 
-def _case_faults(case: Any, policy: Evals) -> list[Problem]:
+def _case_faults(case: Any, policy: Evals) -> list[Fault]:
     """The same for a case, or for raw data that may not be one."""
     faults = []
     for i, j, type_, position, patterns in _asked(case) if isinstance(case, Case) else _asked_raw(case):
         if type_ == "insert" and position is None:
             path = f"expected.operations[{i}].operations[{j}].position"
-            faults.append(Problem(path, "is missing; an insert is before or after its target"))
+            faults.append(Fault(path, "is missing; an insert is before or after its target"))
         for number, pattern in enumerate(patterns):
             try:
                 check_pattern(pattern, policy.patterns)
             except InputError as error:
                 path = f"expected.operations[{i}].operations[{j}].expectedContentPatterns[{number}]"
-                faults.append(Problem(path, error.problem))
+                faults.append(Fault(path, error.problem))
     for path, pattern in _text_patterns(case):
         try:
             check_pattern(pattern, policy.patterns)
         except InputError as error:
-            faults.append(Problem(path, error.problem))
+            faults.append(Fault(path, error.problem))
     scorers = case.scorers if isinstance(case, Case) else case.get("scorers") if isinstance(case, dict) else None
     if isinstance(scorers, list):
-        faults += [Problem(error.path, error.problem) for error in scorer_faults(scorers, policy)]
+        faults += [Fault(error.path, error.problem) for error in scorer_faults(scorers, policy)]
     return faults
 
 

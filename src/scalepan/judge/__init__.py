@@ -5,8 +5,8 @@ with a reason, and the same question is asked once.
 """
 
 from scalepan.judge.judge import Judge
-from scalepan.judge.judgement import Judgement, Tokens
+from scalepan.judge.judgement import Judgement, TokenUsage
 from scalepan.judge.probe import probe
 from scalepan.judge.prompt import Prompt
 
-__all__ = ["Judge", "Judgement", "Prompt", "Tokens", "probe"]
+__all__ = ["Judge", "Judgement", "Prompt", "TokenUsage", "probe"]

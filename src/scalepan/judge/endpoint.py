@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from scalepan.errors import MissingExtraError, counted, shorten
-from scalepan.judge.judgement import Tokens
+from scalepan.judge.judgement import TokenUsage
 from scalepan.judge.key import Key, key_of
 from scalepan.judge.prompt import response_format
 from scalepan.judge.retry import jitter, pause
-from scalepan.policy.judge import Judge
+from scalepan.policy.judge import JudgePolicy
 
 if TYPE_CHECKING:
     import httpx2
@@ -31,7 +31,7 @@ REFUSED_BY = {FORMAT: ("response_format", "json_schema"), TEMPERATURE: ("tempera
 class CallError(Exception):
     """The call failed, and why."""
 
-    def __init__(self, reason: str, *, hopeless: bool = False, raw: str = "", tokens: Tokens | None = None) -> None:
+    def __init__(self, reason: str, *, hopeless: bool = False, raw: str = "", tokens: TokenUsage | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hopeless = hopeless
@@ -41,11 +41,11 @@ class CallError(Exception):
         self.calls = 0
 
 
-class Answer(NamedTuple):
+class ModelReply(NamedTuple):
     """The model's reply, what it cost, and the parameters that the server refused."""
 
     text: str
-    tokens: Tokens | None
+    tokens: TokenUsage | None
     calls: int
     notes: tuple[str, ...]
 
@@ -59,7 +59,7 @@ class _Reply(NamedTuple):
 class Endpoint:
     """Calls run in the judge's loop. All state belongs to that loop; in another one (after a fork) it is rebuilt."""
 
-    def __init__(self, policy: Judge) -> None:
+    def __init__(self, policy: JudgePolicy) -> None:
         self.policy = policy
         self.refused: frozenset[str] = frozenset()
         """Parameters that the server refuses; found out once."""
@@ -71,7 +71,7 @@ class Endpoint:
         self._unreachable = False
         self._leaked: list[object] = []
 
-    async def ask(self, messages: list[dict[str, str]], fields: tuple[str, ...]) -> Answer:
+    async def ask(self, messages: list[dict[str, str]], fields: tuple[str, ...]) -> ModelReply:
         """One answer, or CallError."""
         self._settle()
         calls = 0
@@ -98,7 +98,9 @@ class Endpoint:
                 error.calls = calls
                 raise
         self.refused |= refused  # only now is it certain that this was the cause
-        return Answer(text, tokens, calls, tuple(f"the server does not accept {name}" for name in sorted(self.refused)))
+        return ModelReply(
+            text, tokens, calls, tuple(f"the server does not accept {name}" for name in sorted(self.refused))
+        )
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
@@ -253,7 +255,7 @@ def is_local(url: str) -> bool:
         return host == "localhost"
 
 
-def read(data: bytes, max_tokens: int) -> tuple[str, Tokens | None]:
+def read(data: bytes, max_tokens: int) -> tuple[str, TokenUsage | None]:
     """The text of a chat completion and what it cost; CallError if there is none."""
     try:
         body = json.loads(data)
@@ -285,10 +287,10 @@ def _text(content: object) -> str:
     return content or ""
 
 
-def _tokens(usage: Any) -> Tokens | None:
+def _tokens(usage: Any) -> TokenUsage | None:
     match usage:
         case {"prompt_tokens": int(prompt), "completion_tokens": int(completion)}:
-            return Tokens(prompt, completion)
+            return TokenUsage(prompt, completion)
         case _:
             return None
 

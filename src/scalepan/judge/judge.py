@@ -13,8 +13,8 @@ import msgspec
 from scalepan.cache import Cache
 from scalepan.errors import ScalepanError
 from scalepan.judge import loop
-from scalepan.judge.cached import Kept, find, keep, key_for
-from scalepan.judge.endpoint import Answer, CallError, Endpoint
+from scalepan.judge.cached import CachedJudgement, find, keep, key_for
+from scalepan.judge.endpoint import CallError, Endpoint, ModelReply
 from scalepan.judge.judgement import Judgement, failed
 from scalepan.judge.key import key_of
 from scalepan.judge.parse import UnreadableError, parse
@@ -181,7 +181,7 @@ class Judge:
             return msgspec.structs.replace(judgement, tokens=error.tokens, calls=error.calls)
         return self._read(answer, prompt)
 
-    def _read(self, answer: Answer, prompt: Prompt) -> Judgement:
+    def _read(self, answer: ModelReply, prompt: Prompt) -> Judgement:
         raw, told = self._raw(answer.text), tuple(map(self._clean, answer.notes))
         try:
             values, notes = parse(answer.text, prompt.fields, self._judge.parse)
@@ -228,7 +228,7 @@ class _Batch:
         """Why the rest need not be tried."""
 
 
-def _from_cache(kept: Kept, prompt: Prompt) -> Judgement:
+def _from_cache(kept: CachedJudgement, prompt: Prompt) -> Judgement:
     return Judgement(
         value=kept.values[prompt.fields[0]],
         values=kept.values,

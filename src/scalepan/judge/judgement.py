@@ -7,7 +7,7 @@ import msgspec
 Status = Literal["ok", "failed"]
 
 
-class Tokens(msgspec.Struct, frozen=True, gc=False):
+class TokenUsage(msgspec.Struct, frozen=True, gc=False):
     """What a call cost, as the server counted it."""
 
     prompt: int = 0
@@ -36,7 +36,7 @@ class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What the model wrote, redacted and shortened."""
     notes: tuple[str, ...] = ()
     """What is worth knowing: a number was clamped, the server refused a parameter."""
-    tokens: Tokens | None = None
+    tokens: TokenUsage | None = None
     """None if the server does not count. Those of a cached judgement were spent when it was made."""
     model: str = ""
     prompt: str = ""

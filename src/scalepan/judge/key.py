@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 
-from scalepan.policy.judge import Judge
+from scalepan.policy.judge import JudgePolicy
 
-DEFAULT = Judge().key_env
+DEFAULT = JudgePolicy().key_env
 NEXT = "OPENAI_API_KEY"
 SHORTEST = 8
 """A shorter one is a dummy ('none', 'EMPTY') for a server that needs no key, and may occur in any text."""
@@ -45,7 +45,7 @@ class Key:
         return text.replace(self._text, MARK) if len(self._text) >= SHORTEST else text
 
 
-def key_of(policy: Judge, env: Mapping[str, str] | None = None) -> Key:
+def key_of(policy: JudgePolicy, env: Mapping[str, str] | None = None) -> Key:
     """The key in force; an empty one if there is none. If the policy names a variable, only that one is read."""
     env = os.environ if env is None else env
     for variable in (policy.key_env, *((NEXT,) if policy.key_env == DEFAULT else ())):

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from scalepan.embed import Finding
+from scalepan.embed import SetupFinding
 from scalepan.errors import counted
 from scalepan.judge.endpoint import FORMAT, is_local
 from scalepan.judge.judge import Judge
@@ -23,19 +23,19 @@ SETTINGS = (
 )
 
 
-def probe(policy: Policy) -> Finding:
+def probe(policy: Policy) -> SetupFinding:
     """Ask one question with an obvious answer, bypassing the cache, and report the result."""
     uncached = msgspec.structs.replace(policy, judge=msgspec.structs.replace(policy.judge, cache=False))
     with Judge(uncached) as judge:
         if judge.missing:
-            return Finding("judge", "missing", "no judge is set", SETTINGS)
+            return SetupFinding("judge", "missing", "no judge is set", SETTINGS)
         judgement = judge.ask(judge.prompt("both", QUESTION))
         structured = FORMAT not in judge.endpoint.refused
     where = f"{policy.judge.model} at {policy.judge.base_url}"
     key = key_of(policy.judge)
     if judgement.status == "failed":
-        return Finding("judge", "broken", f"{where}: {judgement.reason}", _advice(judgement, key))
-    return Finding("judge", "ok", f"{where} {_about(judgement, key, structured)}", _in_the_clear(policy, key))
+        return SetupFinding("judge", "broken", f"{where}: {judgement.reason}", _advice(judgement, key))
+    return SetupFinding("judge", "ok", f"{where} {_about(judgement, key, structured)}", _in_the_clear(policy, key))
 
 
 def _about(judgement: Judgement, key: Key, structured: bool) -> str:

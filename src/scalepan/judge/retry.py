@@ -5,10 +5,10 @@ from email.utils import parsedate_to_datetime
 from math import isfinite
 from random import random
 
-from scalepan.policy.judge import Judge
+from scalepan.policy.judge import JudgePolicy
 
 
-def pause(number: int, retry_after: str | None, server_date: str | None, policy: Judge) -> float:
+def pause(number: int, retry_after: str | None, server_date: str | None, policy: JudgePolicy) -> float:
     """Seconds before retry `number`, counted from 0."""
     asked = asked_for(retry_after, server_date)
     if asked is not None:

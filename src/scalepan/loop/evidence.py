@@ -6,7 +6,7 @@ from typing import NamedTuple
 from scalepan.confidence import ConfidenceFactors, SourceAgreementCalculator, judge_answer
 from scalepan.embed import Embedder
 from scalepan.loop.notes import Notes
-from scalepan.loop.steps import Done
+from scalepan.loop.steps import StepDone
 from scalepan.memory import Recalled
 from scalepan.policy import Policy
 from scalepan.score import Score
@@ -36,11 +36,11 @@ def _measured(score: Score) -> float | None:
 
 
 def factors_so_far(
-    recalled: Sequence[Recalled], done: Done, texts: Sequence[str], agreement: float | None, answered: Answered
+    recalled: Sequence[Recalled], done: StepDone, texts: Sequence[str], agreement: float | None, answered: Answered
 ) -> ConfidenceFactors:
     """All of it as factors. `texts` are the sources with text, `agreement` is how far they agree.
 
-    >>> done = Done((), (True, False), ("order 17",), ())
+    >>> done = StepDone((), (True, False), ("order 17",), ())
     >>> factors_so_far([], done, [], None, Answered()).tool_success_rate
     0.5
     """

@@ -17,7 +17,7 @@ FAILED = "failed: "
 """How the summary of a failed tool call begins."""
 
 
-class Done(NamedTuple):
+class StepDone(NamedTuple):
     """A snapshot of the steps."""
 
     steps: tuple[Step, ...]
@@ -66,10 +66,10 @@ class Steps:
             if output and call.error is None:
                 self._outputs.append(output)
 
-    def done(self) -> Done:
+    def done(self) -> StepDone:
         """The steps so far."""
         with self._lock:
-            return Done(tuple(self._steps), tuple(self._calls), tuple(self._outputs), tuple(self._observed))
+            return StepDone(tuple(self._steps), tuple(self._calls), tuple(self._outputs), tuple(self._observed))
 
 
 class ToolCall:

@@ -18,13 +18,13 @@ from scalepan.memory.requests import (
     LIST,
     STATS,
     ExportPage,
-    Figures,
     Get,
     Got,
     Link,
     Linked,
     List,
     Listed,
+    MemoryFigures,
     Stats,
 )
 from scalepan.memory.state import Rules, memory_state
@@ -116,14 +116,14 @@ def relate(here: "Here", requests: Sequence[_Link]) -> list[Linked]:
 
 
 @reads(STATS)
-def stats(here: "Here", request: Stats) -> Figures:
+def stats(here: "Here", request: Stats) -> MemoryFigures:
     """Counts over the tenant and project, all classes: numbers only."""
     rules = memory_state(here).rules(here, request)
     of_claims = check_whole(request.who, "stats", rules.policy.boundary)
     figures = here.figures(request.who.tenant, request.who.project, of_claims, clock.time())
     counts, topics = figures.claims(), figures.events()
     asked = topics.get("search", 0) + topics.get("activate", 0)
-    return Figures(
+    return MemoryFigures(
         claims=counts.live,
         by_kind=figures.claims_by("kind"),
         by_scope=figures.claims_by("scope"),

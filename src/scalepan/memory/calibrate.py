@@ -23,7 +23,7 @@ from scalepan.memory.requests import (
     VOTED_PAIRS,
     AskCandidates,
     AskVotes,
-    Candidates,
+    LevelCandidates,
     VotedPair,
     VotedPairs,
 )
@@ -42,7 +42,7 @@ FEWEST = 20
 
 
 @reads(CANDIDATES)
-def candidates(here: "Here", request: AskCandidates) -> Candidates:
+def candidates(here: "Here", request: AskCandidates) -> LevelCandidates:
     """The candidates of one level a side. A level that cannot work here is an error, not a step down."""
     keep = memory_state(here)
     ask = request.ask
@@ -54,7 +54,7 @@ def candidates(here: "Here", request: AskCandidates) -> Candidates:
     chosen = parameters(ask.query, policy, ask.alpha, ask.k)
     text = TEXT_LEVELS[request.text_level](sought, chosen.k_txt) if request.text_level else []
     vector = VECTOR_LEVELS[request.vector_level](sought, chosen.k_vec) if encoder is not None else []
-    return Candidates(
+    return LevelCandidates(
         _raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(sought.index.morphology)
     )
 
@@ -77,7 +77,7 @@ def voted_pairs(here: "Here", request: AskVotes) -> VotedPairs:
     return VotedPairs(pairs, memory_state(here).model(here) or "", terms_version(morphology))
 
 
-class Labelled(NamedTuple):
+class LabelledScores(NamedTuple):
     """Raw scores of one side with labels, query by query."""
 
     scores: list[list[float]]
@@ -96,20 +96,20 @@ class Fitted(NamedTuple):
     after: float
 
 
-def text_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> Labelled:
+def text_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> LabelledScores:
     """BM25 with labels; plain is min-max within the query."""
     scores = [[score for score, _ in query] for query in queries]
-    return Labelled(scores, [[label for _, label in query] for query in queries], [norm_bm25(s) for s in scores])
+    return LabelledScores(scores, [[label for _, label in query] for query in queries], [norm_bm25(s) for s in scores])
 
 
-def vector_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> Labelled:
+def vector_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> LabelledScores:
     """Cosines with labels; plain is (cos + 1) / 2."""
     scores = [[score for score, _ in query] for query in queries]
     plain = [[norm_cos(sim) for sim in query] for query in scores]
-    return Labelled(scores, [[label for _, label in query] for query in queries], plain)
+    return LabelledScores(scores, [[label for _, label in query] for query in queries], plain)
 
 
-def fit(labelled: Labelled, names: Sequence[str], method: Method) -> Fitted | None:
+def fit(labelled: LabelledScores, names: Sequence[str], method: Method) -> Fitted | None:
     """A curve for one side; None if there is too little to fit or to test it on."""
     # By the query's hash: the same queries are fitted each time, and adding some does not deal them anew.
     tested = [sha256(name.encode()).digest()[0] % 2 == 0 for name in names]

@@ -37,16 +37,16 @@ from scalepan.memory.requests import (
     AskCandidates,
     AskVotes,
     Backfill,
-    Candidates,
     ExportPage,
-    Figures,
     Forget,
     Get,
     Got,
+    LevelCandidates,
     Link,
     Linked,
     List,
-    Orphans,
+    MemoryFigures,
+    OrphanCounts,
     Rescan,
     Stats,
     Sweep,
@@ -210,7 +210,7 @@ class Memory:
         return linked.id
 
     @does(STATS, Stats)
-    def stats(self, figures: Figures) -> Figures:
+    def stats(self, figures: MemoryFigures) -> MemoryFigures:
         """Counts of this project."""
         return figures
 
@@ -250,7 +250,7 @@ class Memory:
                 return looked_at, changed
 
     @does(SWEEP, Sweep)
-    def sweep(self, removed: Orphans) -> dict[str, int]:
+    def sweep(self, removed: OrphanCounts) -> dict[str, int]:
         """Remove what is left of claims that are gone, in all tenants: how many rows, by table. Part of `rescan`."""
         return removed.rows
 
@@ -267,7 +267,7 @@ class Memory:
 
     def candidates(
         self, query: str, *, text_level: str = "index", vector_level: str = "index", k: int | None = None
-    ) -> Candidates:
+    ) -> LevelCandidates:
         """What single levels find for a query, with raw scores: for measuring."""
         ask = asked_by(self, checked(Ask, {"query": query, "k": k}))
         return self.store.call(CANDIDATES, AskCandidates(ask, text_level, vector_level))
@@ -305,7 +305,7 @@ class Memory:
                 text.append([(pair.bm25, pair.relevant) for pair in mine if pair.bm25 is not None])
                 vector.append([(pair.cos, pair.relevant) for pair in mine if pair.cos is not None])
             return names, text, vector, voted.model, voted.terms
-        found = Candidates([], [], "", "")
+        found = LevelCandidates([], [], "", "")
         for query, relevant in labelled:
             found = self.candidates(query)
             text.append([(score, id_ in relevant) for id_, score in found.text])

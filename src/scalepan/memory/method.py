@@ -9,7 +9,7 @@ import msgspec
 from msgspec import inspect
 
 from scalepan.arguments import as_names
-from scalepan.check import Problem, problems
+from scalepan.check import Fault, problems
 from scalepan.doors import described, documented, shown, signature
 from scalepan.errors import InputError, did_you_mean, own_words
 from scalepan.store.operation import Operation
@@ -107,7 +107,7 @@ def converted(data: Any, type_: type[Req], id_: str | None = None) -> Req:
     try:
         return msgspec.convert(data, type_)
     except (msgspec.ValidationError, UnicodeError) as error:
-        faults = problems(data, type_) or [Problem("", str(error))]
+        faults = problems(data, type_) or [Fault("", str(error))]
         told = InputError(faults[0].message, id=id_, path=faults[0].path, more=[str(fault) for fault in faults[1:]])
         told.noun = "claim"
         raise told from None

@@ -206,7 +206,7 @@ class Stats(Request, frozen=True):
     """Whose figures."""
 
 
-class Figures(msgspec.Struct, frozen=True):
+class MemoryFigures(msgspec.Struct, frozen=True):
     """What a caller's part of memory is like."""
 
     claims: int
@@ -258,7 +258,7 @@ class Backfilled(msgspec.Struct, frozen=True):
     left: int
 
 
-class Orphans(msgspec.Struct, frozen=True):
+class OrphanCounts(msgspec.Struct, frozen=True):
     """How many rows of each table, and of the index, are about a claim that is gone; only those that have some."""
 
     rows: dict[str, int]
@@ -292,7 +292,7 @@ class AskCandidates(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vector_level: str = "index"
 
 
-class Candidates(msgspec.Struct, frozen=True):
+class LevelCandidates(msgspec.Struct, frozen=True):
     """Ids and raw scores of each side, best first; and what they were made by."""
 
     text: list[tuple[str, float]]
@@ -323,12 +323,12 @@ class VotedPairs(msgspec.Struct, frozen=True):
     terms: str
 
 
-CANDIDATES = Operation("memory.candidates", AskCandidates, Candidates)
+CANDIDATES = Operation("memory.candidates", AskCandidates, LevelCandidates)
 VOTED_PAIRS = Operation("memory.voted_pairs", AskVotes, VotedPairs)
 GET = Operation("memory.get", Get, Got)
 LIST = Operation("memory.list", List, Listed)
 LINK = Operation("memory.link", Link, Linked)
-STATS = Operation("memory.stats", Stats, Figures)
+STATS = Operation("memory.stats", Stats, MemoryFigures)
 EXPORT = Operation("memory.export", ExportPage, Listed)
 AGREE = Operation("memory.agree", Agree, Agreement)
 SEARCH = Operation("memory.search", Ask, Recall)
@@ -337,8 +337,8 @@ VOTE = Operation("memory.vote", Vote, Voted)
 UNDO_VOTE = Operation("memory.undo_vote", UndoVote, Voted)
 RESCAN = Operation("memory.rescan", Rescan, Rescanned)
 BACKFILL = Operation("memory.backfill", Backfill, Backfilled)
-ORPHANS = Operation("memory.orphans", Nothing, Orphans)
-SWEEP = Operation("memory.sweep", Sweep, Orphans)
+ORPHANS = Operation("memory.orphans", Nothing, OrphanCounts)
+SWEEP = Operation("memory.sweep", Sweep, OrphanCounts)
 ADD = Operation("memory.add", Add, AllAdded)
 FORGET = Operation("memory.forget", Forget, Forgotten)
 UPDATE = Operation("memory.update", Update, Updated)

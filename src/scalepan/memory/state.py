@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from scalepan.check import Problem
+from scalepan.check import Fault
 from scalepan.embed import Embedder, find_encoder
 from scalepan.errors import ConflictError, InputError
 from scalepan.memory.recall.candidates.side import Sides
@@ -35,7 +35,7 @@ class Rules(msgspec.Struct, frozen=True):
     secrets_only: Redactor
     version: str
     """Of the retrieval section."""
-    broken_curves: tuple[Problem, ...] = ()
+    broken_curves: tuple[Fault, ...] = ()
     """What is wrong with fitted curves that do not load; they are not in the policy."""
 
 
@@ -157,10 +157,10 @@ def _made(here: "Here", policy: Policy) -> Index:
     return index
 
 
-def _resolved(here: "Here", who: Who, overlay: bytes) -> tuple[Policy, list[Problem]]:
+def _resolved(here: "Here", who: Who, overlay: bytes) -> tuple[Policy, list[Fault]]:
     """The policy, and what is wrong with curves that had to be left out of it."""
     callers = msgspec.msgpack.decode(overlay, type=Overlay) if overlay else Overlay()
     stored = policy_layers(here, WhosePolicy(who.tenant, who.project))
-    broken: list[Problem] = []
+    broken: list[Fault] = []
     layers = [*callers.below, *as_layers(stored, broken), *callers.above]
     return resolve(layers, dropped=broken), broken

@@ -19,12 +19,12 @@ from typing import Any
 from scalepan.policy.invariants import (
     Both,
     Compared,
-    Constant,
+    ConstantTerm,
     Either,
     Facts,
     InvariantError,
     Items,
-    Name,
+    NameTerm,
     Negated,
     Node,
     Within,
@@ -72,7 +72,7 @@ def check_claims(node: Node) -> None:
                 check_claims(one)
         case Compared() | Within() if mentions_claim(node):
             _check_sides(node)
-        case Name(name) if mentions_claim(node):
+        case NameTerm(name) if mentions_claim(node):
             raise InvariantError(f"'{name}' is not true or false; compare it with something")
         case Items():
             if mentions_claim(node):
@@ -82,7 +82,7 @@ def check_claims(node: Node) -> None:
 def _check_sides(node: Compared | Within) -> None:
     one, other = (node.left, node.right) if isinstance(node, Compared) else (node.item, node.group)
     attribute, value = (one, other) if mentions_claim(one) else (other, one)
-    if not isinstance(attribute, Name) or mentions_claim(value):
+    if not isinstance(attribute, NameTerm) or mentions_claim(value):
         raise InvariantError("an attribute of a claim is compared with a value, not with another attribute")
     name = attribute.name.removeprefix(FAMILY)
     is_group = isinstance(node, Within) and attribute is node.group
@@ -147,7 +147,7 @@ def _bound_comparison(node: Compared, facts: Facts) -> Tree:
     turned = not mentions_claim(node.left)
     attribute, other = (node.right, node.left) if turned else (node.left, node.right)
     name, sign = _attribute(attribute), _TURNED[node.sign] if turned else node.sign
-    if other == Constant(None):
+    if other == ConstantTerm(None):
         value: Any = None
     else:
         value = other(facts)
@@ -175,7 +175,7 @@ def _bound_membership(node: Within, facts: Facts) -> Tree:
 
 
 def _attribute(node: Node) -> str:
-    if not isinstance(node, Name):
+    if not isinstance(node, NameTerm):
         raise InvariantError("an attribute of a claim is compared with a value")
     return node.name.removeprefix(FAMILY)
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from scalepan.check import in_order
 from scalepan.policy._fields import Section, choice, count, number, share
-from scalepan.policy.gate import Gate
+from scalepan.policy.gate import GatePolicy
 from scalepan.policy.stand_ins import StandIns
 
 Aggregation = Literal["mean", "min", "weighted"]
@@ -77,5 +77,5 @@ class Confidence(Section, frozen=True, kw_only=True):
     aggregation: Annotated[Aggregation, in_order(Aggregation), choice("how steps become one number")] = "weighted"
     places: Annotated[int, count("decimal places that a score is rounded to", "places")] = 3
     failed_self_eval: Annotated[float, share("used in place of a self-evaluation that failed")] = 0.5
-    gate: Gate = Gate()
+    gate: GatePolicy = GatePolicy()
     stand_ins: StandIns = StandIns()

@@ -34,7 +34,7 @@ class GateRule(Section, frozen=True, kw_only=True):
                 raise ValueError(f"when: no name '{name}'; there are action, confidence and args.NAME")
 
 
-class Gate(Section, frozen=True, kw_only=True):
+class GatePolicy(Section, frozen=True, kw_only=True):
     """When a person is asked, and how."""
 
     timeout_seconds: Annotated[

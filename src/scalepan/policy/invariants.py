@@ -34,7 +34,7 @@ class InvariantError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantTerm:
     """A literal value."""
 
     value: Any
@@ -44,7 +44,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class NameTerm:
     """A fact by its name."""
 
     name: str
@@ -76,10 +76,10 @@ class Compared:
 
     def __call__(self, facts: Facts) -> Any:
         left, right = self.left, self.right
-        if self.sign in ("==", "!=") and Constant(None) in (left, right):
+        if self.sign in ("==", "!=") and ConstantTerm(None) in (left, right):
             # The only legal use of an unknown fact: comparing it with null.
-            other = right if left == Constant(None) else left
-            known = facts.get(other.name) if isinstance(other, Name) else other(facts)
+            other = right if left == ConstantTerm(None) else left
+            known = facts.get(other.name) if isinstance(other, NameTerm) else other(facts)
             return (known is None) == (self.sign == "==")
         return compared(self.sign, left(facts), right(facts))
 
@@ -125,7 +125,7 @@ class Both:
         return all(truth(test(facts)) for test in self.of)
 
 
-Node = Constant | Name | Items | Compared | Within | Negated | Either | Both
+Node = ConstantTerm | NameTerm | Items | Compared | Within | Negated | Either | Both
 
 
 @lru_cache(maxsize=256)
@@ -163,7 +163,7 @@ def names(node: Node) -> Iterator[str]:
     ['actor', 'x', 'n']
     """
     match node:
-        case Name(name):
+        case NameTerm(name):
             yield name
         case Items(inner) | Either(inner) | Both(inner):
             for one in inner:
@@ -259,8 +259,8 @@ class _Parser:
             self.fail()
         kind, token = self.kind, self.take()
         if kind == "name":
-            return Constant(_CONSTANTS[token]) if token in _CONSTANTS else Name(token)
-        return Constant(float(token) if kind == "number" else token[1:-1])
+            return ConstantTerm(_CONSTANTS[token]) if token in _CONSTANTS else NameTerm(token)
+        return ConstantTerm(float(token) if kind == "number" else token[1:-1])
 
     def items(self) -> Node:
         values: list[Node] = []

@@ -75,7 +75,7 @@ class Prompts(Section, frozen=True, kw_only=True):
     rubric: PromptText = PromptText(text=RUBRIC)
 
 
-class Judge(Section, frozen=True, kw_only=True):
+class JudgePolicy(Section, frozen=True, kw_only=True):
     """Text to judged number, by a language model behind any OpenAI-compatible endpoint."""
 
     version: Annotated[str, choice("your label for this section; comes before its hash")] = ""

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from scalepan.arguments import as_mapping, as_path
-from scalepan.check import Problem, join, problems
+from scalepan.check import Fault, join, problems
 from scalepan.errors import PolicyError, quoted
 from scalepan.policy import boundary, gate, redact, retrieval
 from scalepan.policy.files import file_layers, user_file_path
@@ -78,7 +78,7 @@ def env_layers(env: Mapping[str, str]) -> Iterator[Layer]:
         yield Layer(name, value, "call")
 
 
-def resolve(layers: Iterable[Layer], *, dropped: list[Problem] | None = None) -> Policy:
+def resolve(layers: Iterable[Layer], *, dropped: list[Fault] | None = None) -> Policy:
     """Built-in policy plus the layers, checked. Every problem is reported with the layer it comes from.
 
     With a list for `dropped`, fitted curves that do not load are left out, and their problems are appended to it: a
@@ -109,12 +109,12 @@ def resolve(layers: Iterable[Layer], *, dropped: list[Problem] | None = None) ->
 _CURVES = ("retrieval", "calibration")
 
 
-def drop_curves(values: Mapping[str, Any], faults: Iterable[Problem]) -> list[Problem]:
+def drop_curves(values: Mapping[str, Any], faults: Iterable[Fault]) -> list[Fault]:
     """Remove the fitted curves that have problems from a policy; returns those problems.
 
     >>> values = {"retrieval": {"calibration": {"text": 5, "model": "m"}}}
-    >>> drop_curves(values, [Problem("retrieval.calibration.text", "5 is not an object"), Problem("value", "...")])
-    [Problem(path='retrieval.calibration.text', message='5 is not an object')]
+    >>> drop_curves(values, [Fault("retrieval.calibration.text", "5 is not an object"), Fault("value", "...")])
+    [Fault(path='retrieval.calibration.text', message='5 is not an object')]
     >>> values
     {'retrieval': {'calibration': {'model': 'm'}}}
     """
@@ -195,7 +195,7 @@ class _Blame:
             for path, _ in leaves(layer.values):
                 self._said.update(dict.fromkeys(_beginnings(path), layer.origin))
 
-    def of(self, fault: Problem) -> str:
+    def of(self, fault: Fault) -> str:
         return next((self._said[part] for part in _beginnings(fault.path) if part in self._said), "policy")
 
 

@@ -9,7 +9,7 @@ from scalepan.policy.boundary import Boundary
 from scalepan.policy.confidence import Confidence
 from scalepan.policy.embed import Embed
 from scalepan.policy.evals import Evals
-from scalepan.policy.judge import Judge
+from scalepan.policy.judge import JudgePolicy
 from scalepan.policy.redact import Redact
 from scalepan.policy.retrieval import Retrieval
 from scalepan.policy.value import Value
@@ -28,7 +28,7 @@ class Policy(Section, frozen=True, kw_only=True):
     boundary: Boundary = Boundary()
     redact: Redact = Redact()
     confidence: Confidence = Confidence()
-    judge: Judge = Judge()
+    judge: JudgePolicy = JudgePolicy()
     embed: Embed = Embed()
 
     def version(self, section: str) -> str:

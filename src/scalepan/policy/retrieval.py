@@ -168,7 +168,7 @@ class Text(Section, frozen=True, kw_only=True):
     b: Annotated[float, share("BM25: how strongly long texts are penalized")] = 0.75
 
 
-class Vectors(Section, frozen=True, kw_only=True):
+class VectorsPolicy(Section, frozen=True, kw_only=True):
     """The vector side."""
 
     level: Annotated[
@@ -215,7 +215,7 @@ class Retrieval(Section, frozen=True, kw_only=True):
     rerank: Rerank = Rerank()
     diversity: Diversity = Diversity()
     text: Text = Text()
-    vectors: Vectors = Vectors()
+    vectors: VectorsPolicy = VectorsPolicy()
     feedback: Feedback = Feedback()
     threshold: Annotated[float, share("a claim enters an active context from this score on")] = 0.15
     context_hours: Annotated[float, number("an active context expires after", "hours", gt=0)] = 24.0

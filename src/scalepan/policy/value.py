@@ -51,7 +51,7 @@ class Complexity(Section, frozen=True, kw_only=True):
     )
 
 
-class Novelty(Section, frozen=True, kw_only=True):
+class NoveltyPolicy(Section, frozen=True, kw_only=True):
     """N: how different from the traces valued before."""
 
     fallback: Annotated[float, share("N if it cannot be measured: no encoder, or nothing to compare with")] = 0.5
@@ -107,7 +107,7 @@ class Value(Section, frozen=True, kw_only=True):
         default_factory=dict
     )
     complexity: Complexity = Complexity()
-    novelty: Novelty = Novelty()
+    novelty: NoveltyPolicy = NoveltyPolicy()
     tool_diversity: ToolDiversity = ToolDiversity()
     outcome_confidence: OutcomeConfidence = OutcomeConfidence()
     single_step_penalty: SingleStepPenalty = SingleStepPenalty()

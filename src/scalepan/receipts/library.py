@@ -7,7 +7,7 @@ from scalepan.evals import receipt as of_case
 from scalepan.inforce import as_sent
 from scalepan.memory import Memory
 from scalepan.policy import Policy
-from scalepan.receipts.operations import Explain, Explained, Keep, KeptIds
+from scalepan.receipts.operations import Explain, Explained, KeepReceipts, KeptIds
 from scalepan.score import Score
 from scalepan.store import Store
 from scalepan.store.receipts import Receipt
@@ -62,7 +62,7 @@ def keep(store: Store, receipts: Iterable[Receipt], policy: Policy | None = None
     ids: list[str] = []
     waiting, redact = list(receipts), as_sent(policy)
     for start in range(0, len(waiting), AT_ONCE):
-        done: KeptIds = store.call("receipts.keep", Keep(waiting[start : start + AT_ONCE], redact))
+        done: KeptIds = store.call("receipts.keep", KeepReceipts(waiting[start : start + AT_ONCE], redact))
         ids += done.ids
     return ids
 

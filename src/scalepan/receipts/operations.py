@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 
-class Keep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class KeepReceipts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Numbers to keep."""
 
     receipts: list[Receipt]
@@ -42,11 +42,11 @@ class KeptIds(msgspec.Struct, frozen=True):
     ids: list[str]
 
 
-KEEP = Operation("receipts.keep", Keep, KeptIds)
+KEEP = Operation("receipts.keep", KeepReceipts, KeptIds)
 
 
 @commits(KEEP)
-def keep_all(here: "Here", requests: Sequence[Keep]) -> list[KeptIds]:
+def keep_all(here: "Here", requests: Sequence[KeepReceipts]) -> list[KeptIds]:
     """Write numbers. What texts there are among their inputs and in their bodies come from traces and cases."""
     kept = [_redacted(here, receipt, request.redact) for request in requests for receipt in request.receipts]
     here.scores.add(kept)

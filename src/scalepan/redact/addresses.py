@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_password, stand_in, strong_key
-from scalepan.redact.rule import Hit, KeywordPattern, Rule, everywhere, patterns
+from scalepan.redact.rule import Hit, KeywordPattern, RedactionRule, everywhere, patterns
 from scalepan.redact.view import View
 
 # scheme://user:password@host. A password may hold an @, so the last one before the path counts.
@@ -65,7 +65,7 @@ def _pgpass(view: View) -> Iterator[Hit]:
 
 
 ADDRESSES = [
-    Rule(frozenset(["url-password"]), _url_password),
+    RedactionRule(frozenset(["url-password"]), _url_password),
     patterns([KeywordPattern("password", "jdbc:oracle", 0, _ORACLE, _is_password, ahead=0)]),
-    Rule(frozenset(["password"]), _pgpass),
+    RedactionRule(frozenset(["password"]), _pgpass),
 ]

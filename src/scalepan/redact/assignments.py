@@ -38,7 +38,7 @@ from scalepan.redact.names import (
     more_words,
 )
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import Hit, Rule, everywhere
+from scalepan.redact.rule import Hit, RedactionRule, everywhere
 from scalepan.redact.view import View
 
 SHORTEST, SHORTEST_KEY = 3, 6
@@ -336,6 +336,6 @@ def _listed(view: View) -> Iterator[Hit]:
 
 
 ASSIGNMENTS = [
-    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned),
-    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _listed),
+    RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _assigned),
+    RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _listed),
 ]

@@ -7,7 +7,7 @@ from scalepan.redact.judged import is_listed
 from scalepan.redact.names import STEMS
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_key, looks_random, random_letters, stand_in
-from scalepan.redact.rule import Hit, KeywordPattern, Rule, patterns
+from scalepan.redact.rule import Hit, KeywordPattern, RedactionRule, patterns
 from scalepan.redact.view import LONG, View
 from scalepan.redact.words import COMMON
 
@@ -195,4 +195,4 @@ def _options(text: str) -> Iterator[Hit]:
                 yield (*match.span("value"), "password")
 
 
-COMMANDS = [Rule(frozenset(["password"]), _commands)]
+COMMANDS = [RedactionRule(frozenset(["password"]), _commands)]

@@ -6,7 +6,7 @@ from ipaddress import AddressValueError, IPv6Address
 from string import ascii_letters, digits, hexdigits
 
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, RedactionRule
 from scalepan.redact.view import View
 
 _LETTER = "0-9A-Za-z\u00c0-\u024f"
@@ -107,4 +107,4 @@ def _is_mapped(characters: str) -> bool:
         return False
 
 
-CONTACTS = [Rule(frozenset(["email"]), _emails), Rule(frozenset(["ip-address"]), _ip_addresses)]
+CONTACTS = [RedactionRule(frozenset(["email"]), _emails), RedactionRule(frozenset(["ip-address"]), _ip_addresses)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_key, like_password, random_letters, stand_in
-from scalepan.redact.rule import Hit, KeywordPattern, Rule, everywhere, patterns
+from scalepan.redact.rule import Hit, KeywordPattern, RedactionRule, everywhere, patterns
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON, wordlike
 
@@ -149,6 +149,6 @@ HEADERS = [
     patterns(
         [KeywordPattern(kind, word, 0, re.compile(pattern), check, ahead=0) for kind, word, pattern, check in _TABLE]
     ),
-    Rule(frozenset(["cookie"]), _cookies),
-    Rule(frozenset(["basic-auth"]), _coded_pairs),
+    RedactionRule(frozenset(["cookie"]), _cookies),
+    RedactionRule(frozenset(["basic-auth"]), _coded_pairs),
 ]

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from scalepan.redact.names import STEMS
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import Hit, Rule, everywhere
-from scalepan.redact.tables import Column, is_secret_cell, secret_columns
+from scalepan.redact.rule import Hit, RedactionRule, everywhere
+from scalepan.redact.tables import TextColumn, is_secret_cell, secret_columns
 from scalepan.redact.view import View
 
 # For lower-case text.
@@ -40,7 +40,7 @@ def _inserts(view: View) -> Iterator[Hit]:
                 yield start, end, kind
 
 
-def _rows(text: str, at: int, columns: list[Column]) -> Iterator[Hit]:
+def _rows(text: str, at: int, columns: list[TextColumn]) -> Iterator[Hit]:
     by_number = {column.number: column for column in columns}
     while row := _ROW.match(text, at):
         at, number, more = row.end(), 0, True
@@ -54,4 +54,4 @@ def _rows(text: str, at: int, columns: list[Column]) -> Iterator[Hit]:
             at, number, more = value.end(), number + 1, value["next"] == ","
 
 
-INSERTS = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _inserts)]
+INSERTS = [RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _inserts)]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import TIGHT_EDGE, Hit, KeywordPattern, Rule, everywhere, patterns
+from scalepan.redact.rule import TIGHT_EDGE, Hit, KeywordPattern, RedactionRule, everywhere, patterns
 from scalepan.redact.view import View
 
 PEM_LIMIT = 65_536
@@ -92,7 +92,7 @@ KEYS = [
             KeywordPattern("password-hash", ":::", 60, _NTLM, ahead=65),
         ]
     ),
-    Rule(frozenset(["private-key"]), _pem),
+    RedactionRule(frozenset(["private-key"]), _pem),
     patterns([KeywordPattern("private-key", "private-lines:", 20, _PUTTY, ahead=0)]),
-    Rule(frozenset(["jwt"]), _jwt),
+    RedactionRule(frozenset(["jwt"]), _jwt),
 ]

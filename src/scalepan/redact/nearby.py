@@ -12,7 +12,7 @@ from scalepan.redact.names import KINDS, STEMS, eastern_words
 from scalepan.redact.pairs import name_kind
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import looks_random, stand_in
-from scalepan.redact.rule import Hit, Rule, everywhere
+from scalepan.redact.rule import Hit, RedactionRule, everywhere
 from scalepan.redact.view import View
 
 FAR = 48
@@ -87,7 +87,7 @@ def _reversed(view: View) -> Iterator[Hit]:
 
 
 NEARBY = [
-    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _nearby),
-    Rule(frozenset(["password"]), _reversed),
-    Rule(frozenset(["password", "token", "api-key"]), _bracketed),
+    RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _nearby),
+    RedactionRule(frozenset(["password"]), _reversed),
+    RedactionRule(frozenset(["password", "token", "api-key"]), _bracketed),
 ]

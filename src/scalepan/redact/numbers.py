@@ -6,7 +6,7 @@ from functools import cache
 
 from scalepan.redact.checks import iban_length, is_card, is_iban, is_my_number, luhn
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, RedactionRule
 from scalepan.redact.view import View
 
 # The boundary is checked after the first digit: searching for a digit is several times faster than for a boundary.
@@ -77,6 +77,6 @@ def _signs(count: int) -> re.Pattern[str]:
 
 
 NUMBERS = [
-    Rule(frozenset(["card", "my-number", "us-ssn"]), _personal_numbers),
-    Rule(frozenset(["iban"]), _iban),
+    RedactionRule(frozenset(["card", "my-number", "us-ssn"]), _personal_numbers),
+    RedactionRule(frozenset(["iban"]), _iban),
 ]

@@ -7,7 +7,7 @@ from scalepan.redact.judged import SETTING, WITH, Given, is_secret
 from scalepan.redact.names import MORE_WORD, STEMS, WORD, is_named, is_owned, kind_named
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import is_word, random_letters, stand_in
-from scalepan.redact.rule import Hit, KeywordPattern, Rule, everywhere, patterns
+from scalepan.redact.rule import Hit, KeywordPattern, RedactionRule, everywhere, patterns
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON
 
@@ -185,8 +185,8 @@ def _is_coded(value: str) -> bool:
 
 
 PAIRS = [
-    Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _pairs),
-    Rule(frozenset(["password"]), _users),
-    Rule(frozenset(["secret"]), _calls),
-    Rule(frozenset(["secret"]), _manifests),
+    RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _pairs),
+    RedactionRule(frozenset(["password"]), _users),
+    RedactionRule(frozenset(["secret"]), _calls),
+    RedactionRule(frozenset(["secret"]), _manifests),
 ]

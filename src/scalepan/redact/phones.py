@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scalepan.redact.numbers import digits_of
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, RedactionRule
 from scalepan.redact.view import View
 
 _EXTENSION = r"(?P<extension>\s{0,2}(?:x|ext\.?|内線)\s{0,2}[0-9]{1,6})?"
@@ -124,4 +124,4 @@ def _digits(match: re.Match[str]) -> str:
     return digits_of(match[0].removesuffix(match["extension"] or ""))
 
 
-PHONES = [Rule(frozenset(["phone"]), _phones)]
+PHONES = [RedactionRule(frozenset(["phone"]), _phones)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from scalepan.redact.names import STEMS
 from scalepan.redact.plain import CUT
-from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Hit, KeywordPattern, Rule, Token, patterns, tokens
+from scalepan.redact.rule import LOOSE_EDGE_BEHIND, Hit, KeywordPattern, RedactionRule, TokenRule, patterns, tokens
 from scalepan.redact.view import View
 
 _W = "[0-9A-Za-z]"
@@ -243,8 +243,8 @@ def _ibm_keys(view: View) -> Iterator[Hit]:
 
 
 PROVIDERS = [
-    Rule(frozenset(kind for kind, _, _ in _IBM), _ibm_keys),
-    tokens(Token(*row) for row in _TOKENS),
+    RedactionRule(frozenset(kind for kind, _, _ in _IBM), _ibm_keys),
+    tokens(TokenRule(*row) for row in _TOKENS),
     patterns(
         [
             *(

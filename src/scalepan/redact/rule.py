@@ -30,14 +30,14 @@ Hit = tuple[int, int, str]
 """A match: start and end in the view, and its kind. A plain tuple, because a text may have thousands."""
 
 
-class Rule(NamedTuple):
+class RedactionRule(NamedTuple):
     """The kinds that a rule can find, and its search function."""
 
     kinds: frozenset[str]
     find: Callable[[View], Iterator[Hit]]
 
 
-class Token(NamedTuple):
+class TokenRule(NamedTuple):
     """A token that begins with one of the prefixes (separated by spaces) and continues with `body`.
 
     `open_end` says that the body has no maximum length; it must then consist of letters, digits, `_` and `-` only.
@@ -79,7 +79,7 @@ def everywhere(text: str, word: str) -> Iterator[int]:
         at = text.find(word, at + len(word))
 
 
-def tokens(rows: Iterable[Token]) -> Rule:
+def tokens(rows: Iterable[TokenRule]) -> RedactionRule:
     """All tokens of a table as one rule with one pattern: a text is read once for any number of prefixes."""
     table = [(row, prefix) for row in rows for prefix in row.prefixes.split()]
     named = {f"t{number}": row for number, (row, _) in enumerate(table)}
@@ -99,10 +99,10 @@ def tokens(rows: Iterable[Token]) -> Rule:
             # A match consists of the boundary and the first letter.
             yield (match.end() - 1 if name in whole else start) + far, end + far, named[name].kind
 
-    return Rule(frozenset(row.kind for row in named.values()), find)
+    return RedactionRule(frozenset(row.kind for row in named.values()), find)
 
 
-def _body(row: Token, prefix: str, name: str) -> str:
+def _body(row: TokenRule, prefix: str, name: str) -> str:
     """A pattern for the text after a prefix; the group of that name is the part to cut."""
     # The boundary before the prefix was a loose one.
     tight = f"(?<![_-]{re.escape(prefix)})" if row.open_end else ""
@@ -127,7 +127,7 @@ def _tree(bodies: dict[str, str], first: str = "{}") -> str:
     return trees[0] if len(trees) == 1 else f"(?:{'|'.join(trees)})"
 
 
-def patterns(rows: Sequence[KeywordPattern]) -> Rule:
+def patterns(rows: Sequence[KeywordPattern]) -> RedactionRule:
     """All patterns of a table as one rule."""
     anywhere = [(row.word, row) for row in rows if not row.length]
     in_long = [(row.length, row.word, row) for row in rows if row.length]
@@ -144,7 +144,7 @@ def patterns(rows: Sequence[KeywordPattern]) -> Rule:
             for start, end in _in_long_words(row, view) if row.ahead is None else _at_words(row, row.ahead, view):
                 yield start, end, row.kind
 
-    return Rule(frozenset(row.kind for row in rows), find)
+    return RedactionRule(frozenset(row.kind for row in rows), find)
 
 
 def _in_long_words(row: KeywordPattern, view: View) -> Iterator[tuple[int, int]]:

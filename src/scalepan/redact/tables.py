@@ -12,7 +12,7 @@ from scalepan.redact.names import CODES, STEMS
 from scalepan.redact.pairs import name_kind
 from scalepan.redact.plain import CUT
 from scalepan.redact.plausible import like_key, like_password, random_letters, stand_in, strong_key
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, RedactionRule
 from scalepan.redact.view import View
 from scalepan.redact.words import COMMON
 
@@ -24,7 +24,7 @@ _RULE_CELL = re.compile(r"\s*:?-{2,}:?\s*")
 _TRIMMED = " \t\r\n\"'`*"
 
 
-class Column(NamedTuple):
+class TextColumn(NamedTuple):
     """A column that contains secrets."""
 
     number: int
@@ -63,7 +63,7 @@ def _separator(line: str) -> str | None:
     return next((one for one in "|\t;," if one in line), None)
 
 
-def _columns(line: str, separator: str) -> list[Column]:
+def _columns(line: str, separator: str) -> list[TextColumn]:
     """The columns of a header line that contain secrets."""
     if separator in ";," and (line[:1].isspace() or line.rstrip().endswith((".", ":", "?", "!"))):
         return []
@@ -76,13 +76,13 @@ def _columns(line: str, separator: str) -> list[Column]:
     return secret_columns(cells)
 
 
-def secret_columns(names: list[str]) -> list[Column]:
+def secret_columns(names: list[str]) -> list[TextColumn]:
     """The columns that contain secrets, by their names."""
     named = [(number, name_kind(name.strip(_TRIMMED).replace(" ", "_"))) for number, name in enumerate(names)]
-    return [Column(number, *found) for number, found in named if found]
+    return [TextColumn(number, *found) for number, found in named if found]
 
 
-def _rows(text: str, at: int, count: int, separator: str, columns: list[Column]) -> Iterator[Hit]:
+def _rows(text: str, at: int, count: int, separator: str, columns: list[TextColumn]) -> Iterator[Hit]:
     """The secrets in the lines with as many cells as the header."""
     while at < len(text):
         end = text.find("\n", at)
@@ -124,7 +124,7 @@ def _quoted_cells(line: str, separator: str) -> list[tuple[int, int]]:
     return [*spans, (start, len(line))]
 
 
-def is_secret_cell(column: Column, value: str) -> bool:
+def is_secret_cell(column: TextColumn, value: str) -> bool:
     """Whether a value in this column is a secret, and not a word about it."""
     if _RULE_CELL.fullmatch(value) or " " in value or value.lower() in COMMON or stand_in(value):
         return False
@@ -153,11 +153,11 @@ def _row_of_two(text: str, start: int, line: str, end: int) -> Iterator[Hit]:
     if (
         named
         and len(value) > 3
-        and is_secret_cell(Column(1, *named), value)
+        and is_secret_cell(TextColumn(1, *named), value)
         and (not value.isalpha() or random_letters(value, 6))
     ):
         at = start + first_2 + len(cell) - len(cell.lstrip(_TRIMMED))
         yield at, at + len(value), named[0]
 
 
-TABLES = [Rule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _tables)]
+TABLES = [RedactionRule(frozenset(["password", "secret", "token", "api-key", "aws-secret-key"]), _tables)]

@@ -7,11 +7,11 @@ import regex
 
 from scalepan.errors import PolicyError
 from scalepan.policy.redact import UserRule
-from scalepan.redact.rule import Hit, Rule
+from scalepan.redact.rule import Hit, RedactionRule
 from scalepan.redact.view import View
 
 
-def as_rule(rule: UserRule, timeout_ms: float) -> Rule:
+def as_rule(rule: UserRule, timeout_ms: float) -> RedactionRule:
     """A user's rule as a Rule. It raises after a timeout: a text that was not searched must not pass for clean."""
     pattern = regex.compile(rule.pattern)
     cut: str | int = "value" if "value" in pattern.groupindex else 0
@@ -32,4 +32,4 @@ def as_rule(rule: UserRule, timeout_ms: float) -> Rule:
             problem = f"rule '{rule.name}' took {excess}; the text was not redacted"
             raise PolicyError(problem, path="redact.rules") from None
 
-    return Rule(frozenset([rule.name]), find)
+    return RedactionRule(frozenset([rule.name]), find)

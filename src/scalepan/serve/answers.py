@@ -8,7 +8,7 @@ from msgspec import Meta
 from scalepan.serve.envelope import Envelope
 
 
-class Recalled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RecalledClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A claim, its text between the marks of this answer's fence."""
 
     id: str
@@ -27,7 +27,7 @@ class Recalled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str | None = None
 
 
-class Rejected(msgspec.Struct, frozen=True):
+class RejectedClaim(msgspec.Struct, frozen=True):
     """A candidate that was not taken, and why."""
 
     id: str
@@ -35,10 +35,10 @@ class Rejected(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Recall(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+class RecallAnswer(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """Claims, best first."""
 
-    claims: list[Recalled]
+    claims: list[RecalledClaim]
     notice: str
     fence: str
     active_context_id: str | None = None
@@ -46,10 +46,10 @@ class Recall(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     notes: list[str] = msgspec.field(default_factory=list)
     alpha: float | None = None
     why_alpha: str | None = None
-    rejected: list[Rejected] | None = None
+    rejected: list[RejectedClaim] | None = None
 
 
-class Valued(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+class ValueAnswer(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """What a trace is worth."""
 
     id: str
@@ -59,7 +59,7 @@ class Valued(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     breakdown: dict[str, Any] | None = None
 
 
-class Judged(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+class OutputAnswer(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """Whether an output is right."""
 
     id: str
@@ -73,7 +73,7 @@ class Judged(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     breakdown: dict[str, Any] | None = None
 
 
-class Confidence(Envelope, frozen=True, kw_only=True, omit_defaults=True):
+class ConfidenceAnswer(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     """How sure to be, and what that calls for."""
 
     confidence: float | None
@@ -109,7 +109,7 @@ class Decision(Envelope, frozen=True, kw_only=True, omit_defaults=True):
     how_to_answer: str | None = None
 
 
-class Decisions(Envelope, frozen=True, kw_only=True):
+class DecisionsAnswer(Envelope, frozen=True, kw_only=True):
     """The questions that wait for a person, newest first."""
 
     decisions: list[Waiting]
@@ -118,7 +118,7 @@ class Decisions(Envelope, frozen=True, kw_only=True):
 Found = Literal["equal", "changed", "unknown"]
 
 
-class Number(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExplainedNumber(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number that was kept, and what it comes to now."""
 
     id: str
@@ -136,10 +136,10 @@ class Number(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     breakdown: str | None = None
 
 
-class Explained(Envelope, frozen=True, kw_only=True):
+class ExplainAnswer(Envelope, frozen=True, kw_only=True):
     """Every number that an id stands for, made again from what was kept with it."""
 
     id: str
     kind: Annotated[str, Meta(description="number, decision, context, claim or vote.")]
     status: Annotated[Found, Meta(description="The worst of the numbers: changed, then unknown, then equal.")]
-    numbers: list[Number]
+    numbers: list[ExplainedNumber]

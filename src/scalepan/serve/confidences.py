@@ -16,8 +16,8 @@ WORTH_AN_ARRAY = 8
 
 
 def score_all(
-    service: "Service", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
-) -> list[answers.Confidence | Exception]:
+    service: "Service", asked: Sequence[requests.ConfidenceRequest], callers: Sequence[Caller]
+) -> list[answers.ConfidenceAnswer | Exception]:
     """How sure to be of each step; what is wrong with one stands in its place."""
     if len(asked) >= WORTH_AN_ARRAY and not any(request.breakdown for request in asked):
         try:
@@ -28,8 +28,8 @@ def score_all(
 
 
 def _on_arrays(
-    service: "Service", asked: Sequence[requests.Confidence], callers: Sequence[Caller]
-) -> list[answers.Confidence]:
+    service: "Service", asked: Sequence[requests.ConfidenceRequest], callers: Sequence[Caller]
+) -> list[answers.ConfidenceAnswer]:
     from scalepan.confidence import ConfidenceCalculator, confidence_batch
     from scalepan.score import Score
 
@@ -39,7 +39,7 @@ def _on_arrays(
     values = confidence_batch(columns, calculator.policy).tolist()
     decisions = {value: calculator.decide_action(Score("confidence", value)) for value in set(values)}
     return [
-        answers.Confidence(
+        answers.ConfidenceAnswer(
             confidence=value,
             level=decisions[value].level.value,
             suggested_action=decisions[value].suggested_action,
@@ -52,7 +52,9 @@ def _on_arrays(
     ]
 
 
-def _one(service: "Service", request: requests.Confidence, caller: Caller) -> answers.Confidence | Exception:
+def _one(
+    service: "Service", request: requests.ConfidenceRequest, caller: Caller
+) -> answers.ConfidenceAnswer | Exception:
     try:
         return confidence_score(service, request, caller)
     except Exception as error:

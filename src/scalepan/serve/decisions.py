@@ -64,7 +64,7 @@ def answer(service: Service, id_: str, said: Said, asked: Caller) -> None:
     )
 
 
-def answer_decision(service: Service, id_: str, request: requests.Answer, asked: Caller) -> answers.Decision:
+def answer_decision(service: Service, id_: str, request: requests.AnswerRequest, asked: Caller) -> answers.Decision:
     """Answer a question by its id, with a token that may. Not one that it asked itself."""
     from scalepan.confidence.requests import AnswerQuestion
 

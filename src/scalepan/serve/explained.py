@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from scalepan.receipts import Explained, Number
 
 
-def as_answer(found: "Explained", *, breakdown: bool, **envelope: Any) -> answers.Explained:
+def as_answer(found: "Explained", *, breakdown: bool, **envelope: Any) -> answers.ExplainAnswer:
     """What was found, its texts clean. An agent may have chosen ids and names, so they are kept short."""
-    return answers.Explained(
+    return answers.ExplainAnswer(
         id=one_line(found.id),
         kind=found.kind,
         status=found.status,
@@ -20,8 +20,8 @@ def as_answer(found: "Explained", *, breakdown: bool, **envelope: Any) -> answer
     )
 
 
-def _number(number: "Number", *, breakdown: bool) -> answers.Number:
-    return answers.Number(
+def _number(number: "Number", *, breakdown: bool) -> answers.ExplainedNumber:
+    return answers.ExplainedNumber(
         id=number.id,
         name=number.name,
         status=number.status,

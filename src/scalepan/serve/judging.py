@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scalepan.confidence import ConfidenceFactors
 
 
-def trace_value(service: Service, request: requests.TraceValue, asked: Caller) -> answers.Valued:
+def trace_value(service: Service, request: requests.TraceValue, asked: Caller) -> answers.ValueAnswer:
     """What a trace is worth."""
     from scalepan.trace import ReasoningTrace
 
@@ -26,7 +26,7 @@ def trace_value(service: Service, request: requests.TraceValue, asked: Caller) -
     valuer = service.valuer()
     score = valuer.evaluate_value(trace) if request.remember else valuer.peek(trace)
     gate = score.details.gate
-    return answers.Valued(
+    return answers.ValueAnswer(
         id=one_line(trace.id),
         value=float(score),
         verdict=gate.verdict,
@@ -36,7 +36,7 @@ def trace_value(service: Service, request: requests.TraceValue, asked: Caller) -
     )
 
 
-def output_score(service: Service, request: requests.OutputScore, asked: Caller) -> answers.Judged:
+def output_score(service: Service, request: requests.OutputScore, asked: Caller) -> answers.OutputAnswer:
     """Whether an output is right."""
     from scalepan.evals import Case, Evaluator, Output, diagnose
     from scalepan.evals.load import case_faults
@@ -51,7 +51,7 @@ def output_score(service: Service, request: requests.OutputScore, asked: Caller)
     scores = msgspec.to_builtins(result.to_dict()["scores"], enc_hook=str)
     if not request.breakdown:
         scores = {name: {k: v for k, v in one.items() if k != "details"} for name, one in scores.items()}
-    return answers.Judged(
+    return answers.OutputAnswer(
         id=one_line(case.id),
         passed=result.passed,
         weighted_average=result.weighted_average,
@@ -62,14 +62,14 @@ def output_score(service: Service, request: requests.OutputScore, asked: Caller)
     )
 
 
-def confidence_score(service: Service, request: requests.Confidence, asked: Caller) -> answers.Confidence:
+def confidence_score(service: Service, request: requests.ConfidenceRequest, asked: Caller) -> answers.ConfidenceAnswer:
     """How sure to be."""
     from scalepan.confidence import ConfidenceCalculator
 
     calculator = ConfidenceCalculator(service.policy())
     score = calculator.calculate(factors_of(request.factors))
     decision = calculator.decide_action(score)
-    return answers.Confidence(
+    return answers.ConfidenceAnswer(
         confidence=score.value,
         level=decision.level.value,
         suggested_action=decision.suggested_action,
@@ -79,7 +79,7 @@ def confidence_score(service: Service, request: requests.Confidence, asked: Call
     )
 
 
-def explain(service: Service, request: requests.Explain, asked: Caller) -> answers.Explained:
+def explain(service: Service, request: requests.ExplainRequest, asked: Caller) -> answers.ExplainAnswer:
     """A number that was kept, made again."""
     from scalepan import receipts
     from scalepan.serve.explained import as_answer

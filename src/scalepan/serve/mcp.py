@@ -25,7 +25,16 @@ from scalepan.serve.envelope import Caller, caller, failure
 from scalepan.serve.fence import one_line
 from scalepan.serve.once import check_key, once
 from scalepan.serve.service import Service
-from scalepan.serve.tools import OTHER_SECONDS, SEARCH_SECONDS, TOOLS, Tool, checked, input_schema, output_schema, tool
+from scalepan.serve.tools import (
+    OTHER_SECONDS,
+    SEARCH_SECONDS,
+    TOOLS,
+    AgentTool,
+    checked,
+    input_schema,
+    output_schema,
+    tool,
+)
 
 Context = ServerRequestContext[Any, Any]
 R = TypeVar("R")
@@ -101,7 +110,7 @@ class Door:
         """Every tool, under its listed name."""
         return types.ListToolsResult(tools=[self._listed(one) for one in TOOLS])
 
-    def _listed(self, one: Tool) -> types.Tool:
+    def _listed(self, one: AgentTool) -> types.Tool:
         return types.Tool(
             name=(self._dotted and one.dotted) or one.name,
             title=one.title,
@@ -239,7 +248,11 @@ def _read(service: Service, uri: str, asked: Caller) -> Any:
 
 
 def _checked_and_run(
-    found: Tool, run: Callable[[Service, Any, Caller], R], arguments: dict[str, Any], service: Service, asked: Caller
+    found: AgentTool,
+    run: Callable[[Service, Any, Caller], R],
+    arguments: dict[str, Any],
+    service: Service,
+    asked: Caller,
 ) -> R:
     request = checked(found, arguments)
     work = partial(run, service, request, asked)

@@ -66,7 +66,7 @@ class RevokeToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     id: str
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class TokenList(msgspec.Struct, frozen=True):
     """All tokens, revoked and expired ones too; oldest first."""
 
     tokens: list[Token]
@@ -115,13 +115,13 @@ def revoke_token(here: "Here", requests: Sequence[RevokeToken]) -> list[Token]:
     return revoked
 
 
-TOKENS = Operation("serve.tokens", Nothing, Tokens)
+TOKENS = Operation("serve.tokens", Nothing, TokenList)
 
 
 @reads(TOKENS)
-def tokens(here: "Here", _: Nothing) -> Tokens:
+def tokens(here: "Here", _: Nothing) -> TokenList:
     """Every token there is."""
-    return Tokens([_read(row) for row in here.tokens.all()])
+    return TokenList([_read(row) for row in here.tokens.all()])
 
 
 def _token(here: "Here", id_: str) -> Token:

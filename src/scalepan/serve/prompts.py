@@ -12,7 +12,7 @@ from scalepan.serve.service import Service
 from scalepan.serve.tools import checked, tool
 
 
-class Prompt(NamedTuple):
+class MenuPrompt(NamedTuple):
     """One prompt: what it is called, what it takes, and what it says."""
 
     name: str
@@ -54,7 +54,7 @@ def _record(_: Service, said: Mapping[str, str], __: Caller) -> str:
 
 
 PROMPTS = (
-    Prompt(
+    MenuPrompt(
         "recall",
         "Recall",
         "What is remembered about something.",
@@ -62,7 +62,7 @@ PROMPTS = (
         ("query",),
         _recall,
     ),
-    Prompt(
+    MenuPrompt(
         "record_decision",
         "Record a decision",
         "Remember what was decided, and why.",
@@ -73,7 +73,7 @@ PROMPTS = (
 )
 
 
-def prompt(name: str, said: Mapping[str, str]) -> Prompt:
+def prompt(name: str, said: Mapping[str, str]) -> MenuPrompt:
     """The prompt of that name, if what it needs was said."""
     found = next((one for one in PROMPTS if one.name == name), None)
     if found is None:

@@ -25,7 +25,7 @@ Run = Callable[[Service, Any, Caller], Any]
 def recalls(operation: Operation[Any, "Recall"]) -> Run:
     """What a tool does that recalls claims."""
 
-    def run(service: Service, request: Any, asked: Caller) -> answers.Recall:
+    def run(service: Service, request: Any, asked: Caller) -> answers.RecallAnswer:
         return _recalled(service, service.do(operation, request, asked), breakdown=request.breakdown)
 
     return run
@@ -65,17 +65,19 @@ def claim(service: Service, id_: str, asked: Caller) -> dict[str, Any]:
     return shown | {"fence": fence.code, "notice": fence.notice, **service.envelope(asked, "retrieval")}
 
 
-def _recalled(service: Service, found: "Recall", *, breakdown: bool) -> answers.Recall:
+def _recalled(service: Service, found: "Recall", *, breakdown: bool) -> answers.RecallAnswer:
     fence = Fence(text for one in found for text in _texts(one.claim))
     claims = []
     for one in found:
         plain = one.to_dict(features=breakdown)
-        claims.append(answers.Recalled(**clean_data(plain | _shown(service, one.claim, fence))))
+        claims.append(answers.RecalledClaim(**clean_data(plain | _shown(service, one.claim, fence))))
     more: dict[str, Any] = {}
     if breakdown:
-        rejected = [answers.Rejected(one_line(one.id), one.score_final, clean(one.reason)) for one in found.rejected]
+        rejected = [
+            answers.RejectedClaim(one_line(one.id), one.score_final, clean(one.reason)) for one in found.rejected
+        ]
         more = {"alpha": found.alpha, "why_alpha": found.why_alpha, "rejected": rejected}
-    return answers.Recall(
+    return answers.RecallAnswer(
         claims=claims,
         notice=fence.notice,
         fence=fence.code,

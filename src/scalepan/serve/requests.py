@@ -15,11 +15,11 @@ from scalepan.names import Id, Label
 ArgumentName = Annotated[str, Meta(pattern="^[A-Za-z_][A-Za-z0-9_]{0,63}$")]
 
 
-class _Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _ToolRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Nothing is passed over in silence: a key that is not known is an error that names the nearest."""
 
 
-class TraceValue(_Request, frozen=True, kw_only=True):
+class TraceValue(_ToolRequest, frozen=True, kw_only=True):
     """A trace to value."""
 
     trace: Annotated[
@@ -33,7 +33,7 @@ class TraceValue(_Request, frozen=True, kw_only=True):
     breakdown: bool = False
 
 
-class OutputScore(_Request, frozen=True, kw_only=True):
+class OutputScore(_ToolRequest, frozen=True, kw_only=True):
     """An output to judge."""
 
     case: Annotated[
@@ -65,14 +65,14 @@ else:
 NOT_EMPTY = Meta(extra_json_schema={"minProperties": 1})
 
 
-class Confidence(_Request, frozen=True, kw_only=True):
+class ConfidenceRequest(_ToolRequest, frozen=True, kw_only=True):
     """What the confidence rests on."""
 
     factors: Annotated[Factors, NOT_EMPTY]
     breakdown: bool = False
 
 
-class Decide(_Request, frozen=True, kw_only=True):
+class Decide(_ToolRequest, frozen=True, kw_only=True):
     """An action to decide about, or a decision to look at."""
 
     action: Annotated[str, Meta(min_length=1, max_length=2000, description="What you want to do.")] | None = None
@@ -86,7 +86,7 @@ class Decide(_Request, frozen=True, kw_only=True):
     )
 
 
-class Answer(_Request, frozen=True, kw_only=True):
+class AnswerRequest(_ToolRequest, frozen=True, kw_only=True):
     """What a person says to a question that waits."""
 
     approve: bool
@@ -94,7 +94,7 @@ class Answer(_Request, frozen=True, kw_only=True):
     actor: Annotated[Label, Meta(description="The person who decides; kept beside the token.")] | None = None
 
 
-class Explain(_Request, frozen=True, kw_only=True):
+class ExplainRequest(_ToolRequest, frozen=True, kw_only=True):
     """A number that was kept, by its id."""
 
     id: Annotated[

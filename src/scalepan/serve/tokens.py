@@ -20,7 +20,7 @@ from scalepan.inforce import as_sent
 from scalepan.names import check_label
 from scalepan.policy import Policy
 from scalepan.policy.boundary import CLASSES, BoundaryClass
-from scalepan.serve.operations import KeepToken, RevokeToken, Token, Tokens
+from scalepan.serve.operations import KeepToken, RevokeToken, Token, TokenList
 from scalepan.store import Store
 from scalepan.store.own import Nothing
 
@@ -71,7 +71,7 @@ def create(
 
 def listed(store: Store) -> list[Token]:
     """Every token, revoked and expired ones too."""
-    found: Tokens = store.call("serve.tokens", Nothing())
+    found: TokenList = store.call("serve.tokens", Nothing())
     return found.tokens
 
 

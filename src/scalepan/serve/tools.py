@@ -19,7 +19,7 @@ ACTIVATE_SECONDS, SEARCH_SECONDS, OTHER_SECONDS = 15.0, 10.0, 30.0
 """How long a call may take: for the first two see contract memory.54."""
 
 
-class Tool(NamedTuple):
+class AgentTool(NamedTuple):
     """One tool, for any door."""
 
     name: str
@@ -54,14 +54,14 @@ BREAKDOWN = [("breakdown", Annotated[bool, Meta(description="Also return how eac
 _Added, _Voted, _Forgotten = (answer_of_tool(response, Envelope) for response in (Added, Voted, Forgotten))
 
 TOOLS = (
-    Tool(
+    AgentTool(
         "pce_memory_activate",
         "Recall for a task",
         "Recall what is worth knowing for a task, and keep it as an active context for a day. Only claims that reach "
         "the threshold come back. Call it once when a task begins; name its active_context_id when you vote.\n"
         'Example: {"query": "prepare the release of billing", "max_tokens": 1000}',
         request_of_tool(ACTIVATE.name, Ask, more=BREAKDOWN),
-        answers.Recall,
+        answers.RecallAnswer,
         recalls.recalls(ACTIVATE),
         ACTIVATE_SECONDS,
         read_only=False,
@@ -69,20 +69,20 @@ TOOLS = (
         path="memory/activate",
         keyed=True,
     ),
-    Tool(
+    AgentTool(
         "pce_memory_search",
         "Search memory",
         "The best claims for a query, best first; those below the threshold are flagged. Nothing is kept.\n"
         'Example: {"query": "how is a plan cancelled?", "k": 5, "breakdown": true}',
         request_of_tool(SEARCH.name, Ask, more=BREAKDOWN),
-        answers.Recall,
+        answers.RecallAnswer,
         recalls.recalls(SEARCH),
         SEARCH_SECONDS,
         idempotent=True,
         dotted="pce.memory.search",
         path="memory/search",
     ),
-    Tool(
+    AgentTool(
         "memory_add",
         "Remember",
         "Remember one statement. Secrets and personal data are cut first; what is known already is not kept twice.\n"
@@ -96,7 +96,7 @@ TOOLS = (
         path="memory/add",
         keyed=True,
     ),
-    Tool(
+    AgentTool(
         "memory_vote",
         "Say what a claim was worth",
         "After a recalled claim was used: was it helpful, harmful, outdated or a duplicate? Later recalls follow it.\n"
@@ -108,7 +108,7 @@ TOOLS = (
         path="memory/vote",
         keyed=True,
     ),
-    Tool(
+    AgentTool(
         "memory_forget",
         "Forget claims",
         "Forget claims for good, with everything derived from them. This cannot be undone: do it only if the person "
@@ -121,7 +121,7 @@ TOOLS = (
         path="memory/forget",
         keyed=True,
     ),
-    Tool(
+    AgentTool(
         "trace_value",
         "What a trace is worth",
         "What a reasoning trace is worth keeping for, 0 to 1, and whether to share it. Nothing is stored; but later "
@@ -132,38 +132,38 @@ TOOLS = (
         '"task": {"objective": "Rename a column"}, "steps": [{"step_id": 0, "type": "thought", '
         '"content": "Two tables use it"}], "outcome": {"result_summary": "Renamed", "confidence": 0.9}}}',
         requests.TraceValue,
-        answers.Valued,
+        answers.ValueAnswer,
         judging.trace_value,
         read_only=False,
         path="trace/value",
     ),
-    Tool(
+    AgentTool(
         "output_score",
         "Is an output right?",
         "Judge an output against a golden case: passed or not, and what each scorer says.\n"
         'Example: {"case": {"id": "text-exact-001", "expected": {"output": "42"}, "scorers": [{"type": "exact"}]}, '
         '"output": {"output": "42"}}',
         requests.OutputScore,
-        answers.Judged,
+        answers.OutputAnswer,
         judging.output_score,
         idempotent=True,
         path="output/score",
     ),
-    Tool(
+    AgentTool(
         "confidence_score",
         "How sure to be",
         "How sure you may be of a step, from what was searched, found and called; and what that calls for. Nothing is "
         "stored and nobody is asked: decide does that.\n"
         'Example: {"factors": {"search_result_count": 3, "search_max_score": 0.8, "source_count": 2}}',
-        requests.Confidence,
-        answers.Confidence,
+        requests.ConfidenceRequest,
+        answers.ConfidenceAnswer,
         judging.confidence_score,
         idempotent=True,
         path="confidence",
         instant=True,
         many=confidences.score_all,
     ),
-    Tool(
+    AgentTool(
         "decide",
         "May this be done?",
         "Before an action that matters: go on, or ask? A person is asked where confidence is low. Do the action only "
@@ -177,14 +177,14 @@ TOOLS = (
         read_only=False,
         keyed=True,
     ),
-    Tool(
+    AgentTool(
         "explain",
         "Is a number still true?",
         "Any number that was kept, by its id: how it came about, made again from what was kept with it, and equal or "
         "what changed. Nothing is stored.\n"
         'Example: {"id": "dec_1f…", "breakdown": true}',
-        requests.Explain,
-        answers.Explained,
+        requests.ExplainRequest,
+        answers.ExplainAnswer,
         judging.explain,
         idempotent=True,
     ),
@@ -193,7 +193,7 @@ resolved(*(tool.request for tool in TOOLS))
 _BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
-def tool(name: str) -> Tool:
+def tool(name: str) -> AgentTool:
     """The tool of that name, in either spelling.
 
     >>> tool("pce.memory.search") is tool("pce_memory_search")
@@ -205,7 +205,7 @@ def tool(name: str) -> Tool:
     return found
 
 
-def checked(tool: Tool, arguments: object) -> Any:
+def checked(tool: AgentTool, arguments: object) -> Any:
     """The arguments as the tool's request; InputError names every field that does not fit."""
     return as_request(arguments, tool.request)
 
@@ -223,12 +223,12 @@ def as_request(arguments: object, type_: type[Any]) -> Any:
         raise InputError(str(error)) from None
 
 
-def input_schema(tool: Tool) -> dict[str, Any]:
+def input_schema(tool: AgentTool) -> dict[str, Any]:
     """What the tool takes, as JSON Schema."""
     return _flat(json_schema(tool.request))
 
 
-def output_schema(tool: Tool) -> dict[str, Any]:
+def output_schema(tool: AgentTool) -> dict[str, Any]:
     """What the tool gives, as JSON Schema."""
     return _flat(json_schema(tool.answer))
 

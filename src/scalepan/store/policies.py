@@ -7,7 +7,7 @@ import msgspec
 import yaml
 
 from scalepan import clock
-from scalepan.check import Problem
+from scalepan.check import Fault
 from scalepan.errors import ConflictError, InputError, PolicyError
 from scalepan.policy import Layer, resolve
 from scalepan.policy.load import drop_curves
@@ -66,7 +66,7 @@ class PolicyChanges(msgspec.Struct, frozen=True):
     changes: list[PolicyChange]
 
 
-def layer(text: str, origin: str, dropped: list[Problem] | None = None, *, keep: bool = False) -> Layer:
+def layer(text: str, origin: str, dropped: list[Fault] | None = None, *, keep: bool = False) -> Layer:
     """A policy text as a layer, checked; PolicyError says what is wrong with it, or must not be kept in a store.
 
     With a list for `dropped`, fitted curves that do not load are left out, and what is wrong with them goes there.
@@ -80,7 +80,7 @@ def layer(text: str, origin: str, dropped: list[Problem] | None = None, *, keep:
     said = Layer(origin, values or {}, "stored")
     for key in reserved(said) if keep else ():
         raise PolicyError(f"a policy in a store may not say {key.why}", file=origin, path=key.path)
-    faults: list[Problem] | None = None if dropped is None else []
+    faults: list[Fault] | None = None if dropped is None else []
     resolve([said], dropped=faults)
     if dropped is not None and faults:
         dropped += drop_curves(said.values, faults)
@@ -147,7 +147,7 @@ def policy_layers(here: "Here", request: WhosePolicy) -> PolicyChanges:
     return PolicyChanges([_change(row) for row in newest if row is not None])
 
 
-def as_layers(changes: PolicyChanges, dropped: list[Problem] | None = None) -> list[Layer]:
+def as_layers(changes: PolicyChanges, dropped: list[Fault] | None = None) -> list[Layer]:
     """The same as layers for `load_policy`, without fitted curves that do not load: they must not stop anything.
 
     They were checked when they were set, so this is a file of another version, or one that was changed by hand.

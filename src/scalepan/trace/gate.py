@@ -19,7 +19,7 @@ class Raise(msgspec.Struct, frozen=True, gc=False):
     by: float
 
 
-class Gate(msgspec.Struct, frozen=True, kw_only=True):
+class ValueGate(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict: share at or above the threshold, else keep."""
 
     verdict: Literal["share", "keep"]
@@ -38,16 +38,16 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
         return f"{short}: raise {rises}"
 
 
-def judge(value: float, threshold: float, parts: Sequence[Part], lift: float | None) -> Gate:
+def judge(value: float, threshold: float, parts: Sequence[Part], lift: float | None) -> ValueGate:
     """Compare with the threshold. `lift` is what the parts together lack; None if no lift is enough.
 
     >>> print(judge(0.7, 0.75, [Part("novelty", 0.5, 0.5), Part("complexity", 0.75, 0.5)], lift=0.05))
     keep (0.050 below 0.75): raise novelty by 0.100 to 0.600 or complexity by 0.100 to 0.850
     """
     if value >= threshold:
-        return Gate(verdict="share", threshold=threshold)
+        return ValueGate(verdict="share", threshold=threshold)
     rises = [] if lift is None else _rises(parts, lift)
-    return Gate(verdict="keep", threshold=threshold, short_by=threshold - value, would_pass=tuple(rises))
+    return ValueGate(verdict="keep", threshold=threshold, short_by=threshold - value, would_pass=tuple(rises))
 
 
 def _rises(parts: Sequence[Part], lift: float) -> list[Raise]:

@@ -29,7 +29,7 @@ class ValueDetails(msgspec.Struct, frozen=True, kw_only=True):
 
     domain: str
     profile: str
-    gate: gate.Gate
+    gate: gate.ValueGate
     nearest: Near | None = None
     """The most similar earlier trace, if novelty was measured."""
     range: tuple[float, float] | None = None

@@ -3,6 +3,6 @@
 from scalepan.confidence.stand_ins.compare import Disagreement
 from scalepan.confidence.stand_ins.coverage import coverage
 from scalepan.confidence.stand_ins.library import Place
-from scalepan.confidence.stand_ins.support import Claim, Supported, Verdict, support, support_many
+from scalepan.confidence.stand_ins.support import AnswerClaim, Supported, Verdict, support, support_many
 
-__all__ = ["Claim", "Disagreement", "Place", "Supported", "Verdict", "coverage", "support", "support_many"]
+__all__ = ["AnswerClaim", "Disagreement", "Place", "Supported", "Verdict", "coverage", "support", "support_many"]

@@ -6,12 +6,12 @@ from scalepan.confidence.stand_ins.antonyms import japanese_pattern
 from scalepan.confidence.stand_ins.dates import Date, dates
 from scalepan.confidence.stand_ins.names import Name, names
 from scalepan.confidence.stand_ins.negation import denied, has_cue
-from scalepan.confidence.stand_ins.numbers import Number, numbers
+from scalepan.confidence.stand_ins.numbers import TextNumber, numbers
 from scalepan.confidence.stand_ins.stems import stems
 from scalepan.text.normal import visible
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ClaimFacts(msgspec.Struct, frozen=True):
     """What a sentence says, taken apart."""
 
     text: str
@@ -19,7 +19,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Its words, and each number and date in one spelling, so that `three percent` is found by `3 %`."""
     words: frozenset[str]
     """The same terms, to look one up."""
-    numbers: tuple[Number, ...]
+    numbers: tuple[TextNumber, ...]
     dates: tuple[Date, ...]
     names: tuple[Name, ...]
     denied: frozenset[str]
@@ -29,7 +29,7 @@ class Facts(msgspec.Struct, frozen=True):
     """Japanese words that have an opposite, as they are written."""
 
 
-def facts(sentence: str) -> Facts:
+def facts(sentence: str) -> ClaimFacts:
     """The facts of one sentence.
 
     >>> found = facts("In 2019 Scalepan did not sell 1,200 units.")
@@ -41,7 +41,7 @@ def facts(sentence: str) -> Facts:
     counted, rest = numbers(rest)
     found = stems(rest) + [f"#{number.value:g}" for number in counted]
     found += [f"#{field} {value}" for date in said for field, value in date.said.items()]
-    return Facts(
+    return ClaimFacts(
         text,
         tuple(dict.fromkeys(found)),
         frozenset(found),

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from scalepan.confidence.stand_ins.antonyms import english_opposites, japanese_opposites
-from scalepan.confidence.stand_ins.claims import Facts
+from scalepan.confidence.stand_ins.claims import ClaimFacts
 from scalepan.confidence.stand_ins.library import Library
 from scalepan.policy.stand_ins import Support
 
@@ -31,7 +31,9 @@ class Disagreement(msgspec.Struct, frozen=True, gc=False):
         return bool(self.instead)
 
 
-def disagreements(claim: Facts, library: Library, evidence: list[Facts], policy: Support) -> list[Disagreement]:
+def disagreements(
+    claim: ClaimFacts, library: Library, evidence: list[ClaimFacts], policy: Support
+) -> list[Disagreement]:
     """Everything that disagrees. `evidence` is what the sources say about this; empty if they say nothing."""
     found: list[Disagreement] = []
     if policy.numbers:
@@ -47,7 +49,7 @@ def disagreements(claim: Facts, library: Library, evidence: list[Facts], policy:
     return found
 
 
-def _numbers(claim: Facts, library: Library, evidence: list[Facts]) -> Iterator[Disagreement]:
+def _numbers(claim: ClaimFacts, library: Library, evidence: list[ClaimFacts]) -> Iterator[Disagreement]:
     unfound = [said for said in claim.numbers if not library.has_number(said)]
     if not unfound:
         return
@@ -61,14 +63,14 @@ def _numbers(claim: Facts, library: Library, evidence: list[Facts]) -> Iterator[
             yield Disagreement("number", said.text, rival)
 
 
-def _dates(claim: Facts, library: Library, evidence: list[Facts]) -> Iterator[Disagreement]:
+def _dates(claim: ClaimFacts, library: Library, evidence: list[ClaimFacts]) -> Iterator[Disagreement]:
     there = [date for fact in evidence for date in fact.dates[:_MOST]]
     for said in claim.dates:
         if not library.has_date(said):
             yield Disagreement("date", said.text, next((date.text for date in there if said.rivals(date)), ""))
 
 
-def _names(claim: Facts, library: Library, evidence: list[Facts]) -> Iterator[Disagreement]:
+def _names(claim: ClaimFacts, library: Library, evidence: list[ClaimFacts]) -> Iterator[Disagreement]:
     mine = {word for name in claim.names for word in name.words}
     there = [name for fact in evidence for name in fact.names[:_MOST]]
     other = next((name.text for name in there if not mine.intersection(name.words)), "")
@@ -80,7 +82,7 @@ def _names(claim: Facts, library: Library, evidence: list[Facts]) -> Iterator[Di
             yield Disagreement("name", said.text, near or other)
 
 
-def _negation(claim: Facts, evidence: list[Facts]) -> Iterator[Disagreement]:
+def _negation(claim: ClaimFacts, evidence: list[ClaimFacts]) -> Iterator[Disagreement]:
     """Something that one side denies and the other says outright."""
     said = [term for term in claim.terms if term in claim.denied and _only(term, evidence, denied=False)]
     # One word may be denied of something else; two, or a denial where the sources deny nothing, are the matter itself.
@@ -92,21 +94,21 @@ def _negation(claim: Facts, evidence: list[Facts]) -> Iterator[Disagreement]:
             yield Disagreement("negation", " ".join(lost), evidence[0].text)
 
 
-def _only(term: str, evidence: list[Facts], *, denied: bool) -> bool:
+def _only(term: str, evidence: list[ClaimFacts], *, denied: bool) -> bool:
     """Whether the evidence has the word, and denies it everywhere, or nowhere."""
     return {term in fact.denied for fact in evidence if term in fact.words} == {denied}
 
 
-def _with(term: str, evidence: list[Facts]) -> str:
+def _with(term: str, evidence: list[ClaimFacts]) -> str:
     return next(fact.text for fact in evidence if term in fact.words)
 
 
-def _same_matter(claim: Facts, source: Facts) -> bool:
+def _same_matter(claim: ClaimFacts, source: ClaimFacts) -> bool:
     """Whether two sentences share most of their words, each way."""
     return len(claim.words & source.words) >= _SAME * max(len(claim.words), len(source.words))
 
 
-def _antonyms(claim: Facts, evidence: list[Facts]) -> Iterator[Disagreement]:
+def _antonyms(claim: ClaimFacts, evidence: list[ClaimFacts]) -> Iterator[Disagreement]:
     for term in claim.terms:
         if not any(term in fact.words for fact in evidence):
             opposites = (word for word in sorted(english_opposites(term)) if _opposed(term, word, claim, evidence))
@@ -120,7 +122,7 @@ def _antonyms(claim: Facts, evidence: list[Facts]) -> Iterator[Disagreement]:
             yield Disagreement("antonym", word, opposed[0])
 
 
-def _opposed(term: str, opposite: str, claim: Facts, evidence: list[Facts]) -> bool:
+def _opposed(term: str, opposite: str, claim: ClaimFacts, evidence: list[ClaimFacts]) -> bool:
     """`rose` is opposed to `fell`, and agrees with `did not fall`."""
     return opposite not in claim.words and any(
         opposite in fact.words and (term in claim.denied) == (opposite in fact.denied) for fact in evidence

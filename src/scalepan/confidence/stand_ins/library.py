@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from scalepan.confidence.stand_ins.claims import Facts, facts
+from scalepan.confidence.stand_ins.claims import ClaimFacts, facts
 from scalepan.confidence.stand_ins.dates import Date
 from scalepan.confidence.stand_ins.names import Name, known_words
-from scalepan.confidence.stand_ins.numbers import Number
+from scalepan.confidence.stand_ins.numbers import TextNumber
 from scalepan.text import sentences
 from scalepan.text.normal import visible
 from scalepan.text.scripts import HAN
@@ -48,7 +48,7 @@ class Library:
                 where.setdefault(sentence.text, Place(at, sentence.start, sentence.end, sentence.text))
         self.places = [where[text] for text in sorted(where)]
         self.texts = [place.text for place in self.places]
-        self.facts: list[Facts] = [facts(place.text) for place in self.places]
+        self.facts: list[ClaimFacts] = [facts(place.text) for place in self.places]
         self._row_of = {fact.text: at for at, fact in enumerate(self.facts)}
         self._postings, self._weights = _index(self.facts)
         self._rarest = float(np.log(1 + len(self.facts)))
@@ -60,7 +60,7 @@ class Library:
         self._words = known_words(fact.text for fact in self.facts)
         self._han = {pair for fact in self.facts for pair in _HAN_PAIR.findall(fact.text)}
 
-    def nearest(self, claim: Facts, most: int, likeness: "Floats | None" = None) -> list[int]:
+    def nearest(self, claim: ClaimFacts, most: int, likeness: "Floats | None" = None) -> list[int]:
         """The sentences that share most of the claim's words by weight, the best first.
 
         `likeness`, where there is an encoder, has one number from 0 to 1 a sentence and counts as much as the words.
@@ -79,7 +79,7 @@ class Library:
         best = dict.fromkeys(int(rows[at]) for at in order if shares[at] > 0)
         return list(best)[:most]
 
-    def facts_of(self, text: str) -> Facts | None:
+    def facts_of(self, text: str) -> ClaimFacts | None:
         """The facts of a sentence that the sources have word for word: no need to take it apart again."""
         at = self._row_of.get(visible(text))
         return None if at is None else self.facts[at]
@@ -88,7 +88,7 @@ class Library:
         """How much a term tells: the rarer in the sources the more; one that they do not have the most."""
         return self._weights.get(term, self._rarest)
 
-    def has_number(self, said: Number) -> bool:
+    def has_number(self, said: TextNumber) -> bool:
         """Whether any sentence carries the number."""
         if (said.value, said.unit) in self._stated:
             return True
@@ -96,7 +96,7 @@ class Library:
         around = (said.value, said.value / 60, said.value / 60 + 12) if said.unit == "clock" else (said.value,)
         return any(said.agrees(number) for value in around for number in self._numbers_near(value, said.step))
 
-    def _numbers_near(self, value: float, step: float) -> list[Number]:
+    def _numbers_near(self, value: float, step: float) -> list[TextNumber]:
         reach = max(step / 2, abs(value) * 1e-9) * (1 + 1e-6)
         low = int(np.searchsorted(self._values, value - reach, "left"))
         high = int(np.searchsorted(self._values, value + reach, "right"))
@@ -121,7 +121,7 @@ class Library:
         return "・" in word and all(part in self._words for part in word.split("・"))
 
 
-def _index(facts_: list[Facts]) -> tuple[dict[str, "NDArray[np.int64]"], dict[str, float]]:
+def _index(facts_: list[ClaimFacts]) -> tuple[dict[str, "NDArray[np.int64]"], dict[str, float]]:
     places: dict[str, list[int]] = {}
     for at, fact in enumerate(facts_):
         for term in fact.terms:
@@ -131,7 +131,7 @@ def _index(facts_: list[Facts]) -> tuple[dict[str, "NDArray[np.int64]"], dict[st
     return postings, weights
 
 
-def _sorted_numbers(found: Iterable[Number]) -> list[Number]:
+def _sorted_numbers(found: Iterable[TextNumber]) -> list[TextNumber]:
     unique = {(number.value, number.unit, number.step): number for number in found}
     return [unique[key] for key in sorted(unique)]
 

@@ -7,7 +7,7 @@ from math import isclose
 import msgspec
 
 
-class Number(msgspec.Struct, frozen=True, gc=False):
+class TextNumber(msgspec.Struct, frozen=True, gc=False):
     """A number in its unit. `step` is how finely it was said: 0.1 million for `3.1 million`."""
 
     value: float
@@ -15,7 +15,7 @@ class Number(msgspec.Struct, frozen=True, gc=False):
     text: str
     step: float = 0.0
 
-    def agrees(self, source: "Number") -> bool:
+    def agrees(self, source: "TextNumber") -> bool:
         """Whether a source that says `source` carries this number: the same, or rounded as it is here.
 
         >>> [said, right, wrong] = numbers("$3.1 billion, 3,098 million dollars, $3.2bn")[0]
@@ -116,13 +116,13 @@ _UNIT_OF = {way: re.compile(f"(?:{_alternatives(ways)})") for way, ways in _UNIT
 _LONGEST = 30  # more digits are an identifier
 
 
-def numbers(text: str) -> tuple[list[Number], str]:
+def numbers(text: str) -> tuple[list[TextNumber], str]:
     """The numbers of a visible text without its dates, in order, and the text with blanks in their places.
 
     >>> [(number.value, number.unit) for number in numbers("up 1.5 % to twenty-five million dollars, 三百二十円")[0]]
     [(1.5, 'percent'), (25000000.0, 'usd'), (320.0, 'jpy')]
     """
-    found: list[Number] = []
+    found: list[TextNumber] = []
 
     def take(match: re.Match[str]) -> str:
         before = len(found)
@@ -132,20 +132,20 @@ def numbers(text: str) -> tuple[list[Number], str]:
     return found, _NUMBER.sub(take, text)
 
 
-def _read(match: re.Match[str]) -> Iterator[Number]:
+def _read(match: re.Match[str]) -> Iterator[TextNumber]:
     text = match.group().strip()
     if match["clock"]:
-        yield Number(_minutes(match["hours"], match["minutes"]), "clock", text)
+        yield TextNumber(_minutes(match["hours"], match["minutes"]), "clock", text)
     elif match["jclock"]:
-        yield Number(_minutes(match["jhours"], match["jminutes"]), "clock", text)
+        yield TextNumber(_minutes(match["jhours"], match["jminutes"]), "clock", text)
     elif match["quarter"]:
-        yield Number(float(match["q"]), "quarter", text)
+        yield TextNumber(float(match["q"]), "quarter", text)
     elif match["nth"]:
         unit = "quarter" if match["nq"] else "ordinal"
-        yield Number(float(match["n"] or match["jn"]), unit, text)
+        yield TextNumber(float(match["n"] or match["jn"]), unit, text)
     elif match["ordinal"]:
         unit = "quarter" if match["oq"] else "ordinal"
-        yield Number(_ORDINALS[match["o"].lower()], unit, text)
+        yield TextNumber(_ORDINALS[match["o"].lower()], unit, text)
     elif match["digits"]:
         yield from _of_digits(match, text)
     elif match["words"]:
@@ -159,7 +159,7 @@ def _minutes(hours: str, minutes: str | None) -> float:
     return float((int(hours) % 12) * 60 + int(minutes or 0))
 
 
-def _of_digits(match: re.Match[str], text: str) -> Iterator[Number]:
+def _of_digits(match: re.Match[str], text: str) -> Iterator[TextNumber]:
     digits = match["digits"].replace(",", "")
     if len(digits) > _LONGEST:
         return
@@ -169,7 +169,7 @@ def _of_digits(match: re.Match[str], text: str) -> Iterator[Number]:
     yield _number(float(digits) * scale, unit, text, 10.0**-decimals * scale)
 
 
-def _of_words(words: str, unit: str, text: str) -> Iterator[Number]:
+def _of_words(words: str, unit: str, text: str) -> Iterator[TextNumber]:
     """Number words as numbers: `two hundred and five` is one, `one two` are two."""
     total = group = 0.0
     last = 0.0
@@ -183,7 +183,7 @@ def _of_words(words: str, unit: str, text: str) -> Iterator[Number]:
         elif word in _WORDS:
             value = _WORDS[word]
             if last and not (last >= 100 or (20 <= last < 100 and value < 10)):
-                yield Number(total + group, "", text)
+                yield TextNumber(total + group, "", text)
                 total = group = 0.0
             group += value
             last = value or 1.0
@@ -192,7 +192,7 @@ def _of_words(words: str, unit: str, text: str) -> Iterator[Number]:
         yield _number(total + group, unit, text, 1.0 if total + group < 1e3 else (total + group) / 10)
 
 
-def _of_han(signs: str, unit: str, text: str) -> Iterator[Number]:
+def _of_han(signs: str, unit: str, text: str) -> Iterator[TextNumber]:
     """Only with a unit, or of at least two signs one of which counts places: 一般 and 万一 are no numbers."""
     if signs == "万一" and not unit:
         return
@@ -215,10 +215,10 @@ def _of_han(signs: str, unit: str, text: str) -> Iterator[Number]:
     yield _number(total + group + digit, unit, text, 1.0)
 
 
-def _number(value: float, unit: str, text: str, step: float) -> Number:
+def _number(value: float, unit: str, text: str, step: float) -> TextNumber:
     if unit == "tenths":
-        return Number(value * 10, "percent", text, step * 10)
-    return Number(value, unit, text, step)
+        return TextNumber(value * 10, "percent", text, step * 10)
+    return TextNumber(value, unit, text, step)
 
 
 def _unit(text: str | None) -> str:

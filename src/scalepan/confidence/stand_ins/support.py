@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import numpy as np
 
-from scalepan.confidence.stand_ins.claims import Facts, facts
+from scalepan.confidence.stand_ins.claims import ClaimFacts, facts
 from scalepan.confidence.stand_ins.compare import Disagreement, disagreements
 from scalepan.confidence.stand_ins.library import Library, Place
 from scalepan.confidence.stand_ins.likeness import Likeness
@@ -32,7 +32,7 @@ _EVIDENCE = 3
 """A sentence of an answer is often made of a few of the source."""
 
 
-class Claim(msgspec.Struct, frozen=True):
+class AnswerClaim(msgspec.Struct, frozen=True):
     """One sentence of the answer and what became of it."""
 
     text: str
@@ -50,7 +50,7 @@ class Claim(msgspec.Struct, frozen=True):
 class Supported(msgspec.Struct, frozen=True):
     """The evidence of a support score: every claim, in the answer's order."""
 
-    claims: tuple[Claim, ...]
+    claims: tuple[AnswerClaim, ...]
 
     def count(self, verdict: Verdict) -> int:
         """How many claims got this verdict."""
@@ -112,13 +112,13 @@ def _judge(said: list[Sentence], library: Library, likeness: Likeness, policy: S
     return Score(NAME, base, parts=parts, base=base, details=Supported(claims))
 
 
-def _claim(text: str, library: Library, likeness: "Floats | None", policy: Support) -> Claim:
+def _claim(text: str, library: Library, likeness: "Floats | None", policy: Support) -> AnswerClaim:
     """The verdict on one sentence; where it stands in the answer is for the caller to say."""
     claim = library.facts_of(text) or facts(text)
     nearest = library.nearest(claim, _EVIDENCE, likeness)
     place = library.places[nearest[0]] if nearest else None
     if not claim.terms:
-        return Claim(text, 0, len(text), "undecided", None, 0.0, place)
+        return AnswerClaim(text, 0, len(text), "undecided", None, 0.0, place)
     evidence = [library.facts[at] for at in nearest]
     match = _match(claim, evidence, library)
     if likeness is not None:
@@ -127,7 +127,7 @@ def _claim(text: str, library: Library, likeness: "Floats | None", policy: Suppo
     grade = min(1.0, match / policy.full_match)
     for disagreement in found:
         grade *= policy.contradicted if disagreement.contradicts else policy.unfound
-    return Claim(text, 0, len(text), _verdict(match, found, policy), grade, match, place, tuple(found))
+    return AnswerClaim(text, 0, len(text), _verdict(match, found, policy), grade, match, place, tuple(found))
 
 
 def _verdict(match: float, found: list[Disagreement], policy: Support) -> Verdict:
@@ -136,7 +136,7 @@ def _verdict(match: float, found: list[Disagreement], policy: Support) -> Verdic
     return "supported" if match >= policy.supported and not found else "undecided"
 
 
-def _match(claim: Facts, evidence: list[Facts], library: Library) -> float:
+def _match(claim: ClaimFacts, evidence: list[ClaimFacts], library: Library) -> float:
     """The share of the claim's words, by weight, that the evidence has."""
     there = {term for fact in evidence for term in fact.words}
     carried = sum(library.weight(term) for term in claim.terms if term in there)

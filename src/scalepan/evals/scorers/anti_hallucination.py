@@ -10,8 +10,8 @@ from itertools import chain, islice
 
 import msgspec
 
-from scalepan.evals.apply import NO_TARGET, NOT_FOUND, UNKNOWN_PAGE, Node, Notes
-from scalepan.evals.blocks import Block, Operation, Page
+from scalepan.evals.apply import NO_TARGET, NOT_FOUND, UNKNOWN_PAGE, BlockNotes, Node
+from scalepan.evals.blocks import Block, BlockOperation, Page
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.facts import Known, facts
@@ -35,7 +35,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     literal: bool | None = None
 
 
-class Change(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class PageChange(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """One change that nobody asked for: the block, and its text before and after."""
 
     page_id: str
@@ -53,15 +53,15 @@ class NewFact(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     text: str
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class AntiHallucinationDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The three checks, and the evidence against each."""
 
     no_new_content: bool
     no_deleted_blocks: bool
     only_specified_changes: bool
-    new_blocks: list[Change]
-    deleted_blocks: list[Change]
-    changed_blocks: list[Change]
+    new_blocks: list[PageChange]
+    deleted_blocks: list[PageChange]
+    changed_blocks: list[PageChange]
     new_facts: list[NewFact]
 
 
@@ -72,11 +72,11 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
         return nothing_to_judge(NAME, "the case has no pages")
     options: Options = context.options or Options()
     literal = context.policy.literal_hallucination if options.literal is None else options.literal
-    new: list[Change] = []
-    deleted: list[Change] = []
-    changed: list[Change] = []
+    new: list[PageChange] = []
+    deleted: list[PageChange] = []
+    changed: list[PageChange] = []
     open_: list[tuple[str, Block]] = []
-    asked = {group.page_id: [] for group in expected.operations}  # type: dict[str, list[Operation]]
+    asked = {group.page_id: [] for group in expected.operations}  # type: dict[str, list[BlockOperation]]
     for group in expected.operations:
         asked[group.page_id] += group.operations
     for page_id, notes in evidence.applied.notes.items():
@@ -89,7 +89,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
             open_ += [(page_id, block) for block in allowed.open_blocks]
     deleted += _unknown_deletions(expected, evidence)
     facts_ = list(islice(_new_facts(open_, expected, context), MOST_FACTS))
-    details = Details(
+    details = AntiHallucinationDetails(
         no_new_content=not new and not facts_,
         no_deleted_blocks=not deleted,
         only_specified_changes=not changed,
@@ -104,17 +104,17 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
     return ratio(NAME, 0.0 if new or deleted or changed or facts_ else 1.0, found, details)
 
 
-def _unknown_deletions(expected: Expected, evidence: Evidence) -> Iterator[Change]:
+def _unknown_deletions(expected: Expected, evidence: Evidence) -> Iterator[PageChange]:
     """Deletions of a block that does not exist: the agent made it up."""
     asked = {(group.page_id, *_named(one)) for group in expected.operations for one in group.operations}
     for page_id, operation, reason in evidence.applied.outcomes:
         if operation.type == "delete" and reason in (NOT_FOUND, UNKNOWN_PAGE, NO_TARGET):
             id_, index = _named(operation)
             if (page_id, id_, index) not in asked:
-                yield Change(page_id=page_id, block_id=id_ if id_ is not None else f"index {index}")
+                yield PageChange(page_id=page_id, block_id=id_ if id_ is not None else f"index {index}")
 
 
-def _named(operation: Operation) -> tuple[str | None, int | None]:
+def _named(operation: BlockOperation) -> tuple[str | None, int | None]:
     return operation.target_block_id, operation.target_index
 
 
@@ -159,7 +159,7 @@ def _patterns(expected: Expected) -> list[str]:
 class _Allowed:
     """What a golden case permits on one page, by the block or gap that it names."""
 
-    def __init__(self, notes: Notes, asked: Sequence[Operation], *, literal: bool) -> None:
+    def __init__(self, notes: BlockNotes, asked: Sequence[BlockOperation], *, literal: bool) -> None:
         self.literal = literal
         self.deletes: set[Node] = set()
         self.replaces: dict[Node, str | None] = {}
@@ -203,7 +203,7 @@ def _place(parent: Node, gap: int) -> tuple[Node, int]:
     return parent, gap
 
 
-def _touched(notes: Notes) -> Iterator[Node]:
+def _touched(notes: BlockNotes) -> Iterator[Node]:
     """Blocks at or below which something changed, in reading order; the page itself first."""
     waiting = [notes.root]
     while waiting:
@@ -268,13 +268,13 @@ def _text(blocks: Sequence[Block]) -> str:
     return Page("", blocks=list(blocks)).text
 
 
-def _added(page_id: str, block: Block) -> Change:
-    return Change(page_id=page_id, block_id=block.id, after=block.text)
+def _added(page_id: str, block: Block) -> PageChange:
+    return PageChange(page_id=page_id, block_id=block.id, after=block.text)
 
 
-def _lost(page_id: str, block: Block) -> Change:
-    return Change(page_id=page_id, block_id=block.id, before=block.text)
+def _lost(page_id: str, block: Block) -> PageChange:
+    return PageChange(page_id=page_id, block_id=block.id, before=block.text)
 
 
-def _change(page_id: str, block: Block, after: str) -> Change:
-    return Change(page_id=page_id, block_id=block.id, before=block.text, after=after)
+def _change(page_id: str, block: Block, after: str) -> PageChange:
+    return PageChange(page_id=page_id, block_id=block.id, before=block.text, after=after)

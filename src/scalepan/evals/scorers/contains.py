@@ -11,7 +11,7 @@ NAME = "contains"
 Options = TextOptions
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class ContainsDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The texts that were not found."""
 
     found: int
@@ -26,7 +26,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     text = alike(actual_text(actual), options)
     missing = [part for part in parts if alike(part, options) not in text]
     found = len(parts) - len(missing)
-    details = Details(found=found, total=len(parts), missing=missing)
+    details = ContainsDetails(found=found, total=len(parts), missing=missing)
     if not parts:
         return nothing_to_judge(NAME, "no text is expected", details)
     return ratio(NAME, found / len(parts), f"{found} of {len(parts)} found", details)

@@ -7,7 +7,7 @@ import msgspec
 
 from scalepan.check import in_order
 from scalepan.errors import counted
-from scalepan.evals.blocks import Operation, content_text
+from scalepan.evals.blocks import BlockOperation, content_text
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.patterns import PatternTimeoutError, found, with_case
@@ -36,10 +36,10 @@ class Missed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     page_id: str
     pattern: str
     exact: bool
-    operation: Operation
+    operation: BlockOperation
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class ContentQualityDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """See contract evals.15; and each pattern that was not found."""
 
     matched_patterns: int
@@ -63,7 +63,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
     return ratio(NAME, details.matched_patterns / details.total_patterns, note, details)
 
 
-def match(expected: Expected, context: Context, ignore_case: bool | None, scope: Scope) -> Details:
+def match(expected: Expected, context: Context, ignore_case: bool | None, scope: Scope) -> ContentQualityDetails:
     """Look for every pattern on the page that its operation belongs to."""
     limits = with_case(context.policy.patterns, ignore_case)
     texts = searched(context.evidence, scope)
@@ -75,7 +75,7 @@ def match(expected: Expected, context: Context, ignore_case: bool | None, scope:
             shown = text[: limits.shown_characters]
             issues.append(f"Page '{page_id}': Pattern '{wanted}' not found in content: '{shown}...'")
             missed.append(Missed(page_id=page_id, pattern=wanted, exact=exact, operation=operation))
-    return Details(
+    return ContentQualityDetails(
         matched_patterns=total - len(missed),
         total_patterns=total,
         content_issues=issues,
@@ -90,7 +90,7 @@ def searched(evidence: Evidence, scope: Scope) -> dict[str, str]:
     return evidence.texts if scope == "page" else evidence.generated
 
 
-def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bool]]:
+def wanted_content(expected: Expected) -> Iterator[tuple[str, BlockOperation, str, bool]]:
     """Page, operation, pattern or text, and whether the text is exact, for every operation that expects content."""
     for group in expected.operations:
         for operation in group.operations:
@@ -100,7 +100,7 @@ def wanted_content(expected: Expected) -> Iterator[tuple[str, Operation, str, bo
                 yield group.page_id, operation, content_text(operation), True
 
 
-def expects_exactly(operation: Operation) -> str | None:
+def expects_exactly(operation: BlockOperation) -> str | None:
     """The exact text that a golden operation asks for, if any."""
     return None if operation.content is None or operation.type == "delete" else content_text(operation)
 

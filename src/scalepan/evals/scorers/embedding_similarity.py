@@ -12,7 +12,7 @@ NAME = "embedding-similarity"
 Options = TextOptions
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class EmbeddingSimilarityDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The cosine, and the model that it comes from."""
 
     cosine: float
@@ -29,4 +29,6 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     length = float((product(one, one) * product(other, other)) ** 0.5)
     cosine = float(product(one, other)) / length if length else 0.0
     value = min(1.0, max(0.0, cosine))
-    return ratio(NAME, value, f"cosine {cosine:.3f}", Details(cosine=cosine, model=embedder.model_id))
+    return ratio(
+        NAME, value, f"cosine {cosine:.3f}", EmbeddingSimilarityDetails(cosine=cosine, model=embedder.model_id)
+    )

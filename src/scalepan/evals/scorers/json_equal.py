@@ -48,7 +48,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
         return Comparator(chosen) if isinstance(chosen, str) else chosen
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JsonDifference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A field that is not as expected; a missing side was absent."""
 
     path: str
@@ -57,11 +57,11 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     actual: Any = msgspec.UNSET
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class JsonEqualDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """How many fields were compared, and those that differ."""
 
     fields: int
-    differences: list[Difference]
+    differences: list[JsonDifference]
 
 
 def score(actual: Output, expected: Expected, context: Context) -> Score:
@@ -69,7 +69,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     options: Options = context.options or Options()
     compared = list(_fields(_parsed(actual.output), _parsed(expected_of(expected)), options, ""))
     differences = [
-        Difference(path=path, score=value, expected=_shown(wanted), actual=_shown(got))
+        JsonDifference(path=path, score=value, expected=_shown(wanted), actual=_shown(got))
         for path, value, got, wanted in compared
         if value < 1.0
     ]
@@ -77,7 +77,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     for _, value, _, _ in compared:
         total = total + value
     mean = total / len(compared) if compared else 1.0
-    details = Details(fields=len(compared), differences=differences)
+    details = JsonEqualDetails(fields=len(compared), differences=differences)
     return ratio(
         NAME, mean, f"{len(compared) - len(differences)} of {counted(len(compared), 'field')} as expected", details
     )

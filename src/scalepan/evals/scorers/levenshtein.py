@@ -14,7 +14,7 @@ LONGEST = 100_000
 Options = TextOptions
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class LevenshteinDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The distance, and the longer text's length."""
 
     distance: int
@@ -26,7 +26,9 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     got, wanted = texts(actual, expected, context.options or Options())
     changes, length = distance(got, wanted), max(len(got), len(wanted))
     value = 1.0 - changes / length if length else 1.0
-    return ratio(NAME, value, f"{changes} of {counted(length, 'character')}", Details(distance=changes, length=length))
+    return ratio(
+        NAME, value, f"{changes} of {counted(length, 'character')}", LevenshteinDetails(distance=changes, length=length)
+    )
 
 
 def distance(one: str, other: str) -> int:

@@ -23,7 +23,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rubric: Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class LlmJudgeDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """The model and prompt, its reply (redacted), and what it cost."""
 
     model: str
@@ -50,7 +50,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
         },
     )
     judgement = judge.ask(prompt)
-    details = Details(
+    details = LlmJudgeDetails(
         model=judgement.model,
         prompt=judgement.prompt,
         said=judgement.raw,

@@ -27,7 +27,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     relative: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class NumericDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """Both numbers, and how far apart they may be."""
 
     expected: float
@@ -44,7 +44,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     allowed = max(options.tolerance, options.relative * abs(wanted))
     got = number(actual.output)
     near = got is not None and abs(got - wanted) <= allowed
-    details = Details(expected=wanted, actual=got, allowed=allowed)
+    details = NumericDetails(expected=wanted, actual=got, allowed=allowed)
     said = "no number in the output" if got is None else f"{got:g}, expected {wanted:g} within {allowed:g}"
     return ratio(NAME, float(near), said, details)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scalepan.evals.blocks import Operation
+from scalepan.evals.blocks import BlockOperation
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.result import ScorerDetails
@@ -26,19 +26,19 @@ class Unmatched(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_
     """An expected operation that was not done, why, and what was done instead."""
 
     page_id: str
-    expected: Operation
+    expected: BlockOperation
     reason: str
-    actual: Operation | None = None
+    actual: BlockOperation | None = None
 
 
 class Extra(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """An operation that nobody asked for."""
 
     page_id: str
-    actual: Operation
+    actual: BlockOperation
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class OperationAccuracyDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """See contract evals.10; and the operations that were not expected."""
 
     matched_operations: int
@@ -63,13 +63,13 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
 class _Seen(NamedTuple):
     """An operation and the key it is matched by."""
 
-    operation: Operation
+    operation: BlockOperation
     type: str
     target: Hashable
     position: str | None
 
 
-def match(actual: Output, expected: Expected, evidence: Evidence) -> Details:
+def match(actual: Output, expected: Expected, evidence: Evidence) -> OperationAccuracyDetails:
     """Match one to one within each page. Equal operations are equal, so counting them finds the best assignment."""
     wanted, done = _by_page(expected, evidence), _by_page(actual, evidence)
     matched = 0
@@ -85,7 +85,7 @@ def match(actual: Output, expected: Expected, evidence: Evidence) -> Details:
         ]
         extra += [Extra(page_id=page_id, actual=a.operation) for a in left]
     total = sum(map(len, wanted.values()))
-    return Details(
+    return OperationAccuracyDetails(
         matched_operations=matched,
         total_expected_operations=total,
         unmatched_operations=unmatched,
@@ -95,7 +95,7 @@ def match(actual: Output, expected: Expected, evidence: Evidence) -> Details:
 
 def pairs(
     actual: Output, expected: Expected, evidence: Evidence
-) -> Iterator[tuple[str, Operation | None, Operation | None]]:
+) -> Iterator[tuple[str, BlockOperation | None, BlockOperation | None]]:
     """Every expected operation with the one done for it or instead of it, then the extra ones."""
     wanted, done = _by_page(expected, evidence), _by_page(actual, evidence)
     for page_id in {**wanted, **done}:

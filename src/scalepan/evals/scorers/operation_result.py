@@ -28,7 +28,7 @@ class NotApplied(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     reason: str
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class OperationResultDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """Both halves, and what could not be applied."""
 
     application_success_rate: float
@@ -53,7 +53,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:  # noq
     except PatternTimeoutError as error:
         return failed(NAME, str(error))
     quality = content.matched_patterns / content.total_patterns if content.total_patterns else None
-    details = Details(
+    details = OperationResultDetails(
         application_success_rate=rate,
         content_score=quality,
         applied_operations=applied,

@@ -19,7 +19,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     ignore_case: bool | None = None
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class RegexDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """Which patterns were not found."""
 
     matched_patterns: int
@@ -38,7 +38,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
     except PatternTimeoutError as error:
         return failed(NAME, str(error))
     hits = len(patterns) - len(missing)
-    details = Details(matched_patterns=hits, total_patterns=len(patterns), missing=missing)
+    details = RegexDetails(matched_patterns=hits, total_patterns=len(patterns), missing=missing)
     if not patterns:
         return nothing_to_judge(NAME, "no pattern is expected", details)
     return ratio(NAME, hits / len(patterns), f"{hits} of {len(patterns)} found", details)

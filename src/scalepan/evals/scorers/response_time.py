@@ -20,7 +20,7 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="c
     max_acceptable_ms: Annotated[float, msgspec.Meta(gt=0, le=1e12)]
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class ResponseTimeDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """See contract evals.25."""
 
     response_time_ms: float
@@ -47,9 +47,9 @@ class ResponseTimeScorer:
         late: float = (actual.duration_ms - self.max_acceptable_ms) / self.max_acceptable_ms
         return max(0.0, 1 - late)
 
-    def get_details(self, actual: Any, expected: Any) -> Details:  # noqa: ARG002 - the interface of contract evals.27
+    def get_details(self, actual: Any, expected: Any) -> ResponseTimeDetails:  # noqa: ARG002 - the interface of contract evals.27
         """The time, the limit, and whether it was met."""
-        return Details(
+        return ResponseTimeDetails(
             response_time_ms=actual.duration_ms,
             max_acceptable_ms=self.max_acceptable_ms,
             passed=actual.duration_ms <= self.max_acceptable_ms,

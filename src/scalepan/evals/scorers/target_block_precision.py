@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator, Sequence
 import msgspec
 
 from scalepan.errors import counted
-from scalepan.evals.apply import Notes
-from scalepan.evals.blocks import Operation
+from scalepan.evals.apply import BlockNotes
+from scalepan.evals.blocks import BlockOperation
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
 from scalepan.evals.result import ScorerDetails
@@ -36,7 +36,7 @@ class Incorrect(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     actual: Target | None
 
 
-class Details(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
+class TargetBlockPrecisionDetails(ScorerDetails, frozen=True, kw_only=True, rename="camel"):
     """See contract evals.13."""
 
     correct_targets: int
@@ -60,7 +60,7 @@ def score(actual: Output, expected: Expected, context: Context) -> Score:
             if number not in partner:
                 incorrect.append(Incorrect(page_id=page_id, expected=target, actual=next(left, None)))
     total = sum(map(len, wanted.values()))
-    details = Details(correct_targets=correct, total_targets=total, incorrect_targets=incorrect)
+    details = TargetBlockPrecisionDetails(correct_targets=correct, total_targets=total, incorrect_targets=incorrect)
     if not total:
         return nothing_to_judge(NAME, "no operation is expected, so there is no target", details)
     return ratio(NAME, correct / total, f"{correct} of {counted(total, 'target')} hit", details)
@@ -73,11 +73,11 @@ def _targets(side: Output | Expected) -> dict[str, list[Target]]:
     return pages
 
 
-def _target(operation: Operation) -> Target:
+def _target(operation: BlockOperation) -> Target:
     return Target(operation.target_block_id, operation.target_index)
 
 
-def pair(wanted: Sequence[Target], hit: Sequence[Target], page: Notes | None = None) -> dict[int, int]:
+def pair(wanted: Sequence[Target], hit: Sequence[Target], page: BlockNotes | None = None) -> dict[int, int]:
     """The largest one-to-one matching by id or index, from positions in `wanted` to positions in `hit`."""
     return _Pairing([_keys(target, page) for target in wanted], [_keys(target, page) for target in hit]).partner
 
@@ -133,7 +133,7 @@ class _Pairing:
         return None
 
 
-def _keys(target: Target, page: Notes | None) -> list[Hashable]:
+def _keys(target: Target, page: BlockNotes | None) -> list[Hashable]:
     """The keys that a target can be hit by. An id and an index of the same original block are one key.
 
     Two absent values do not match, so they give no key.

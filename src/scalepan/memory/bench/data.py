@@ -20,7 +20,7 @@ GRAM = 6
 _WORD = re.compile(f"[{HAN}{KANA}{HANGUL}{UNSPACED}]{{1,2}}|[^\\W{HAN}{KANA}{HANGUL}{UNSPACED}]+")
 
 
-class Query(NamedTuple):
+class BenchQuery(NamedTuple):
     """A query, how relevant which claims are to it, and the group within which it is asked."""
 
     id: str
@@ -41,7 +41,7 @@ class Folder(NamedTuple):
     """A data set: documents, queries with labels, and what about it a reader should know."""
 
     documents: list[Document]
-    queries: list[Query]
+    queries: list[BenchQuery]
     notes: list[str]
 
 
@@ -56,7 +56,7 @@ def read_folder(folder: Path, group: str | None = None) -> Folder:
     asked = {_text(row, "id", where): (row, where) for row, where in _rows(folder, "queries")}
     gold = _labels(folder)
     queries = [
-        Query(id_, _text(row, "text", where), gold[id_], _group(row, where, group))
+        BenchQuery(id_, _text(row, "text", where), gold[id_], _group(row, where, group))
         for id_, (row, where) in asked.items()
         if gold.get(id_)
     ]
@@ -171,7 +171,7 @@ def ngram(text: str, seed: str) -> str:
     return text[words[start].start() : words[start + size - 1].end()]
 
 
-def pseudo_queries(claims: Sequence[Claim], relations: Iterable[tuple[str, str]]) -> list[Query]:
+def pseudo_queries(claims: Sequence[Claim], relations: Iterable[tuple[str, str]]) -> list[BenchQuery]:
     """A query from each claim of the test part; it should find the claim, and what a relation links to it."""
     ids = {claim.id for claim in claims}
     linked: dict[str, set[str]] = {}
@@ -183,11 +183,13 @@ def pseudo_queries(claims: Sequence[Claim], relations: Iterable[tuple[str, str]]
     for claim in claims:
         text = ngram(claim.text, claim.content_hash) if part_of(claim) == "test" else ""
         if text:
-            queries.append(Query(claim.id, text, dict.fromkeys([claim.id, *sorted(linked.get(claim.id, ()))], 1.0)))
+            queries.append(
+                BenchQuery(claim.id, text, dict.fromkeys([claim.id, *sorted(linked.get(claim.id, ()))], 1.0))
+            )
     return queries
 
 
-def sample(queries: Sequence[Query], limit: int | None) -> list[Query]:
+def sample(queries: Sequence[BenchQuery], limit: int | None) -> list[BenchQuery]:
     """The same `limit` queries each time, in order of their groups; all of them without a limit."""
     chosen = list(queries)
     if limit is not None and limit < len(chosen):

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from scalepan.errors import ScalepanError, TookTooLongError
-from scalepan.memory.bench.data import Query, sample
+from scalepan.memory.bench.data import BenchQuery, sample
 from scalepan.memory.bench.result import (
     AS_THE_POLICY_HAS_IT,
     AS_THE_SPEC_HAS_IT,
@@ -46,7 +46,7 @@ def measure(
     source: str,
     first: Memory,
     memories: Mapping[str, Memory],
-    asked: Sequence[Query],
+    asked: Sequence[BenchQuery],
     k: int,
     notes: list[str],
     tell: Tell | None,
@@ -125,7 +125,13 @@ def _search(k: int, versions: set[str]) -> Asking:
 
 
 def _level(
-    name: str, what: str, memories: Mapping[str, Memory], asked: Sequence[Query], k: int, ask: Asking, tell: Tell | None
+    name: str,
+    what: str,
+    memories: Mapping[str, Memory],
+    asked: Sequence[BenchQuery],
+    k: int,
+    ask: Asking,
+    tell: Tell | None,
 ) -> Level:
     """All queries at one level; one that cannot work here is said to be not measured."""
     recalls, ndcgs, times = [], [], []
@@ -150,7 +156,7 @@ def _level(
     return Level(name, what, float(np.mean(recalls)), float(np.mean(ndcgs)), float(p50), float(p90))
 
 
-def _warm(ask: Asking, memory: Memory, query: Query) -> None:
+def _warm(ask: Asking, memory: Memory, query: BenchQuery) -> None:
     """The first question loads the model and fills what a level keeps; it may take longer than a recall may."""
     try:
         ask(memory, query.text)
@@ -174,7 +180,7 @@ def _fallback_rate(memory: Memory, trace: str, hybrid: Level) -> float | None:
 
 
 def _activations(
-    memories: Mapping[str, Memory], asked: Sequence[Query], k: int, levels: Sequence[Level], tell: Tell | None
+    memories: Mapping[str, Memory], asked: Sequence[BenchQuery], k: int, levels: Sequence[Level], tell: Tell | None
 ) -> dict[str, dict[str, float]]:
     """How long an activation takes: as the policy has it, and at L2+L1, which the pass line is about."""
     some = sample(asked, ACTIVATIONS)

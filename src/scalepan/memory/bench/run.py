@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from scalepan.errors import InputError, counted
-from scalepan.memory.bench.data import Document, Query, part_of, pseudo_queries, read_folder, sample
+from scalepan.memory.bench.data import BenchQuery, Document, part_of, pseudo_queries, read_folder, sample
 from scalepan.memory.bench.measure import Tell, measure
 from scalepan.memory.bench.result import Bench
 from scalepan.memory.memory import Memory
@@ -68,7 +68,7 @@ def bench_store(
     ids = {claim.id for claim in claims}
     if labelled is not None:
         queries = [
-            Query(f"{number}", text, dict.fromkeys(sorted(relevant), 1.0))
+            BenchQuery(f"{number}", text, dict.fromkeys(sorted(relevant), 1.0))
             for number, (text, relevant) in enumerate(labelled)
             if relevant
         ]
@@ -165,7 +165,7 @@ def _relations(memory: Memory) -> Iterator[tuple[str, str]]:
             return
 
 
-def _sampled(asked: Sequence[Query], queries: Sequence[Query]) -> list[str]:
+def _sampled(asked: Sequence[BenchQuery], queries: Sequence[BenchQuery]) -> list[str]:
     if len(asked) == len(queries):
         return []
     return [f"{len(asked):,} of {counted(len(queries), 'query', 'queries')}, the same each time (--limit)"]

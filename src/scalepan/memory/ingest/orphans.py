@@ -11,7 +11,7 @@ import msgspec
 
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.saved import drop
-from scalepan.memory.requests import ORPHANS, SWEEP, Orphans, Sweep
+from scalepan.memory.requests import ORPHANS, SWEEP, OrphanCounts, Sweep
 from scalepan.memory.state import memory_state
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent, Nothing
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 @changes(ORPHANS)
-def orphans(here: "Here", _: Nothing) -> Orphans:
+def orphans(here: "Here", _: Nothing) -> OrphanCounts:
     """Count them, in all tenants."""
     with here.snapshot():
         found = here.orphans.count()
     found["index"] = here.commit(COUNT_INDEX, Nothing()).rows.get("index", 0)
-    return Orphans({table: count for table, count in found.items() if count})
+    return OrphanCounts({table: count for table, count in found.items() if count})
 
 
-COUNT_INDEX = Operation("memory.count_index", Nothing, Orphans, internal=True)
+COUNT_INDEX = Operation("memory.count_index", Nothing, OrphanCounts, internal=True)
 
 
 @commits(COUNT_INDEX)
-def count_index(here: "Here", requests: Sequence[Nothing]) -> list[Orphans]:
+def count_index(here: "Here", requests: Sequence[Nothing]) -> list[OrphanCounts]:
     """The same in the index, between two writes: it follows each of them."""
-    return [Orphans({"index": len(_astray(here))})] * len(requests)
+    return [OrphanCounts({"index": len(_astray(here))})] * len(requests)
 
 
 def _astray(here: "Here") -> set[str]:
@@ -55,19 +55,19 @@ class _Sweep(msgspec.Struct, frozen=True):
 
 
 @changes(SWEEP)
-def sweep(here: "Here", request: Sweep) -> Orphans:
+def sweep(here: "Here", request: Sweep) -> OrphanCounts:
     """Remove them, in all tenants: they are nobody's."""
     rules = memory_state(here).rules(here, request)
     check_whole(request.who, "rescan", rules.policy.boundary)
-    done: Orphans = here.commit(REMOVE_ORPHANS, _Sweep(request.who, here.id))
+    done: OrphanCounts = here.commit(REMOVE_ORPHANS, _Sweep(request.who, here.id))
     return done
 
 
-REMOVE_ORPHANS = Operation("memory.remove_orphans", _Sweep, Orphans, alone=True, internal=True)
+REMOVE_ORPHANS = Operation("memory.remove_orphans", _Sweep, OrphanCounts, alone=True, internal=True)
 
 
 @commits(REMOVE_ORPHANS)
-def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
+def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[OrphanCounts]:
     """The removal itself. It shares its transaction with nobody, so that it sees every response that is kept."""
     (request,) = requests
     removed = here.orphans.remove()
@@ -89,4 +89,4 @@ def remove_orphans(here: "Here", requests: Sequence[_Sweep]) -> list[Orphans]:
         here.claims.forget_saved_index()
         drop(here.path)  # before the commit, as in forgetting
         here.after_commit(lambda: memory_state(here).follow(here, astray))
-    return [Orphans(found)]
+    return [OrphanCounts(found)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 
-class Rows(Protocol):
+class ClaimRows(Protocol):
     """Claims as arrays."""
 
     def __len__(self) -> int: ...
@@ -29,7 +29,7 @@ class Rows(Protocol):
         """The rows that are about an entity of this name."""
 
 
-def allowed(rules: Sequence[Tree], rows: Rows, moment: float | None) -> "Mask":
+def allowed(rules: Sequence[Tree], rows: ClaimRows, moment: float | None) -> "Mask":
     """The rows that every rule is true of."""
     mask = np.ones(len(rows), dtype=bool)
     for tree in rules:
@@ -38,7 +38,7 @@ def allowed(rules: Sequence[Tree], rows: Rows, moment: float | None) -> "Mask":
     return mask
 
 
-def _asked(tree: Tree, rows: Rows, moment: float | None) -> "tuple[Mask, Mask]":
+def _asked(tree: Tree, rows: ClaimRows, moment: float | None) -> "tuple[Mask, Mask]":
     """Of which rows a tree is true, and of which it cannot be said."""
     nowhere = np.zeros(len(rows), dtype=bool)
     match tree:
@@ -88,7 +88,7 @@ def _word_fits(tree: Tree, word: str) -> bool:
             return False
 
 
-def _ages_fit(tree: Tree, rows: Rows, moment: float | None) -> "Mask":
+def _ages_fit(tree: Tree, rows: ClaimRows, moment: float | None) -> "Mask":
     if moment is None:
         return np.zeros(len(rows), dtype=bool)
     ages = rows.ages(moment)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scalepan.memory.recall.candidates.columns import Entry, Shelf
-from scalepan.memory.recall.candidates.vectors import Vectors
+from scalepan.memory.recall.candidates.vectors import VectorIndex
 from scalepan.memory.recall.candidates.words import Words
 from scalepan.redact import Redactor
 from scalepan.store.rows import ClaimRow, EntityName
@@ -33,7 +33,7 @@ class Index:
         self.lock = threading.RLock()
         self.shelf = Shelf()
         self.words = Words()
-        self.vectors = Vectors()
+        self.vectors = VectorIndex()
         self.changes = 0
         """Counts up with every change: what was made from the index before is stale."""
         self.unsaved = 0
@@ -46,7 +46,7 @@ class Index:
             self.words.add(terms_of)
             self._changed(len(entries))
 
-    def restore(self, entries: Sequence[Entry], words: Words, vectors: Vectors) -> None:
+    def restore(self, entries: Sequence[Entry], words: Words, vectors: VectorIndex) -> None:
         """Take in claims whose terms and vectors are known, into an empty index."""
         with self.lock:
             self.shelf.add(entries)
@@ -62,7 +62,7 @@ class Index:
     def drop_vectors(self) -> None:
         """Forget all vectors: another model will make new ones."""
         with self.lock:
-            self.vectors = Vectors()
+            self.vectors = VectorIndex()
             self._changed(len(self.shelf.row_of))
 
     def change(self, id_: str, **numbers: float) -> None:

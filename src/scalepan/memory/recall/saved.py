@@ -18,7 +18,7 @@ import numpy as np
 from scalepan.check import resolved
 from scalepan.files import is_ours, open_private
 from scalepan.memory.recall.candidates.columns import Entry
-from scalepan.memory.recall.candidates.vectors import Vectors
+from scalepan.memory.recall.candidates.vectors import VectorIndex
 from scalepan.memory.recall.candidates.words import SavedWords, Words
 from scalepan.memory.recall.index import Index, refresh
 from scalepan.text import terms_version
@@ -68,7 +68,7 @@ def load(here: "Here", index: Index) -> bool:
             if len(changed) > TOO_LATE * len(entries):
                 return False
             words = SavedWords(_NAMES.decode(bytes(arrays["names"])), *(arrays[name] for name in _WORDS))
-            vectors = Vectors.restored(arrays["vector_rows"], arrays["vectors"], len(entries))
+            vectors = VectorIndex.restored(arrays["vector_rows"], arrays["vectors"], len(entries))
             index.restore(entries, Words.restored(words), vectors)
     except (OSError, ValueError, KeyError, EOFError, TypeError, BadZipFile, msgspec.MsgspecError):
         return False

@@ -40,7 +40,7 @@ class Answering:
         said = read_json(body, msgspec.json.decode)
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
-        request = as_request(said, requests.Answer)
+        request = as_request(said, requests.AnswerRequest)
         id_, service, asked = scope["path_params"]["id"], visit.service, visit.caller
         answer = partial(decisions.answer_decision, service, id_, request, asked)
         work = partial(once, service, asked, f"{NAME} {id_}", request, answer)

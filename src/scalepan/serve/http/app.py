@@ -12,14 +12,14 @@ from starlette.routing import Route, Router
 import scalepan
 from scalepan.serve.http.answering import PATH as ANSWER
 from scalepan.serve.http.answering import Answering
-from scalepan.serve.http.calls import Call
+from scalepan.serve.http.calls import ToolEndpoint
 from scalepan.serve.http.guard import MCP, Guard
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.mcp import Mcp
 from scalepan.serve.http.metrics import CONTENT_TYPE, Metrics
 from scalepan.serve.http.openapi import Health, document
-from scalepan.serve.http.reads import READS, Reading
+from scalepan.serve.http.reads import READS, ReadEndpoint
 from scalepan.serve.http.refused import RefusedError
 from scalepan.serve.http.services import Services
 from scalepan.serve.http.visit import respond, visit_of
@@ -54,9 +54,9 @@ class App:
         )
 
     def _router(self, limits: Limits) -> Router:
-        routes = [Route(tool.url, _Asgi(Call(tool, self.work, limits)), methods=["POST"]) for tool in TOOLS]
+        routes = [Route(tool.url, _Asgi(ToolEndpoint(tool, self.work, limits)), methods=["POST"]) for tool in TOOLS]
         routes += [Route(ANSWER, _Asgi(Answering(self.work, limits)), methods=["POST"])]
-        routes += [Route(read.path, _Asgi(Reading(read, self.work)), methods=["GET"]) for read in READS]
+        routes += [Route(read.path, _Asgi(ReadEndpoint(read, self.work)), methods=["GET"]) for read in READS]
         routes += [
             Route(MCP, _Asgi(self.mcp), methods=["GET", "POST", "DELETE"]),
             Route("/healthz", _Asgi(self._health), methods=["GET"]),

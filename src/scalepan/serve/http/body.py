@@ -45,14 +45,14 @@ async def whole(receive: Any, visit: Visit, limits: Limits) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-class Line(NamedTuple):
+class BodyLine(NamedTuple):
     """A line and its number, from 1; None where it is longer than a line may be."""
 
     number: int
     text: bytes | None
 
 
-async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[list[Line]]:
+async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[list[BodyLine]]:
     """Lines as they come, those of one part together. Empty ones are passed over, and counted."""
     number, rest, too_long = 0, bytearray(), False
     deadline = asyncio.get_running_loop().time() + limits.body_seconds
@@ -70,13 +70,13 @@ async def lines(receive: Any, visit: Visit, limits: Limits) -> AsyncIterator[lis
         rest += tail
         if visit.body_read and (rest or too_long):
             complete.append(bytes(rest))
-        found: list[Line] = []
+        found: list[BodyLine] = []
         for text in complete:
             number += 1
             if too_long or len(text) > limits.body:
-                found.append(Line(number, None))
+                found.append(BodyLine(number, None))
             elif text.strip():
-                found.append(Line(number, text))
+                found.append(BodyLine(number, text))
             too_long = False
         if len(rest) > limits.body:
             rest, too_long = bytearray(), True  # the end of it is awaited, and thrown away

@@ -11,14 +11,14 @@ import msgspec
 from scalepan.errors import InputError
 from scalepan.serve import decisions
 from scalepan.serve.envelope import Caller, failure
-from scalepan.serve.http.body import Line, media_type, whole
+from scalepan.serve.http.body import BodyLine, media_type, whole
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import RefusedError
 from scalepan.serve.http.stream import stream
 from scalepan.serve.http.visit import NDJSON, Visit, respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.once import numbered, once
-from scalepan.serve.tools import Tool, checked
+from scalepan.serve.tools import AgentTool, checked
 
 R = TypeVar("R")
 MOST_IN_ARRAY = 1000
@@ -32,10 +32,10 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class Call:
+class ToolEndpoint:
     """The endpoint of one tool."""
 
-    def __init__(self, tool: Tool, work: Work, limits: Limits) -> None:
+    def __init__(self, tool: AgentTool, work: Work, limits: Limits) -> None:
         self.tool = tool
         self._run = tool.run or decisions.decide
         self._work = work
@@ -56,7 +56,7 @@ class Call:
             answers = await (self._array if body.lstrip()[:1] == b"[" else self._single)(visit, body)
         await respond(send, 200, answers)
 
-    async def _lines(self, visit: Visit, found: Sequence[Line]) -> list[Any]:
+    async def _lines(self, visit: Visit, found: Sequence[BodyLine]) -> list[Any]:
         """A stream goes on for as long as its token does, and waits for its turn as single requests do."""
         await visit.still_admitted()
         async with self._work.places.in_time():
@@ -127,13 +127,13 @@ class Call:
                 f"{len(raw):,} requests in one array are too many: the limit is {MOST_IN_ARRAY:,}; "
                 "application/x-ndjson has none"
             )
-        items = [Line(number, bytes(text)) for number, text in enumerate(raw)]
+        items = [BodyLine(number, bytes(text)) for number, text in enumerate(raw)]
         answers: list[Any] = []
         for start in range(0, len(items), self._together):
             answers += await self._many(visit, "item", items[start : start + self._together])
         return answers
 
-    async def _many(self, visit: Visit, noun: str, items: Sequence[Line]) -> list[Any]:
+    async def _many(self, visit: Visit, noun: str, items: Sequence[BodyLine]) -> list[Any]:
         """An answer for each, in their order; an error takes the place of the answer that it prevented."""
         asked = visit.caller
         callers = [

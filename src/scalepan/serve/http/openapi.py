@@ -11,7 +11,7 @@ from scalepan.serve.http.answering import NAME
 from scalepan.serve.http.answering import PATH as ANSWER
 from scalepan.serve.http.calls import MOST_IN_ARRAY
 from scalepan.serve.http.reads import READS, Read
-from scalepan.serve.tools import TOOLS, Tool
+from scalepan.serve.tools import TOOLS, AgentTool
 
 SCHEMAS = "#/components/schemas/"
 _JSON, _NDJSON = "application/json", "application/x-ndjson"
@@ -63,7 +63,7 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
 def document() -> dict[str, Any]:
     """The whole document."""
     types: list[type[Any]] = [Error, Health, *(type_ for tool in TOOLS for type_ in (tool.request, tool.answer))]
-    types += [requests.Answer, *(read.answer for read in READS)]
+    types += [requests.AnswerRequest, *(read.answer for read in READS)]
     refs, schemas = _schemas(list(dict.fromkeys(types)))
     paths: dict[str, Any] = {tool.url: {"post": _call(tool, refs)} for tool in TOOLS}
     paths[ANSWER] = {"post": _answering(refs)}
@@ -116,7 +116,7 @@ def _schemas(types: list[type[Any]]) -> tuple[dict[type[Any], Any], dict[str, An
     return dict(zip(types, found, strict=True)), components
 
 
-def _call(tool: Tool, refs: dict[type[Any], Any]) -> dict[str, Any]:
+def _call(tool: AgentTool, refs: dict[type[Any], Any]) -> dict[str, Any]:
     request, answer = refs[tool.request], refs[tool.answer]
     # Anything may stand in a batch: what does not fit is answered by an error in its place.
     batch = {"type": "array", "maxItems": MOST_IN_ARRAY, "items": {"anyOf": [request, {}]}}
@@ -147,7 +147,7 @@ def _answering(refs: dict[type[Any], Any]) -> dict[str, Any]:
         "summary": "Answer a question that waits",
         "description": "Needs a token that may answer; whoever asked cannot.",
         "parameters": [_ID, *_WHO, _KEY],
-        "requestBody": {"required": True, "content": {_JSON: {"schema": refs[requests.Answer]}}},
+        "requestBody": {"required": True, "content": {_JSON: {"schema": refs[requests.AnswerRequest]}}},
         "responses": {
             "200": {"description": "What came of it.", "content": {_JSON: {"schema": refs[answers.Decision]}}},
             **_refs(_ERRORS),

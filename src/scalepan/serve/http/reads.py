@@ -21,13 +21,13 @@ class PolicyPage(Envelope, frozen=True, kw_only=True):
     policy: dict[str, Any]
 
 
-class Events(Envelope, frozen=True, kw_only=True):
+class EventsAnswer(Envelope, frozen=True, kw_only=True):
     """What happened last in the tenant, newest first: numbers and ids, no text."""
 
     events: list[dict[str, Any]]
 
 
-class Claim(Envelope, frozen=True, kw_only=True):
+class ClaimAnswer(Envelope, frozen=True, kw_only=True):
     """One claim, its text between the marks of this answer's fence."""
 
     claim: Annotated[dict[str, Any], Meta(description="Its id, text, kind, scope, boundary_class, numbers, dates.")]
@@ -48,22 +48,22 @@ def _policy(service: Service, _: str, asked: Caller) -> PolicyPage:
     return PolicyPage(policy=pages.policy_page(service), **_ids(service, asked))
 
 
-def _events(service: Service, _: str, asked: Caller) -> Events:
-    return Events(events=pages.events(service, asked), **_ids(service, asked))
+def _events(service: Service, _: str, asked: Caller) -> EventsAnswer:
+    return EventsAnswer(events=pages.events(service, asked), **_ids(service, asked))
 
 
-def _claim(service: Service, id_: str, asked: Caller) -> Claim:
+def _claim(service: Service, id_: str, asked: Caller) -> ClaimAnswer:
     found = recalls.claim(service, id_, asked)
     ids = {name: found.pop(name) for name in Envelope.__struct_fields__}
-    return Claim(claim=found, **ids)
+    return ClaimAnswer(claim=found, **ids)
 
 
 def _decision(service: Service, id_: str, asked: Caller) -> answers.Decision:
     return decisions.decided(service, id_, asked)
 
 
-def _decisions(service: Service, _: str, asked: Caller) -> answers.Decisions:
-    return answers.Decisions(decisions=decisions.waiting(service, asked), **_ids(service, asked))
+def _decisions(service: Service, _: str, asked: Caller) -> answers.DecisionsAnswer:
+    return answers.DecisionsAnswer(decisions=decisions.waiting(service, asked), **_ids(service, asked))
 
 
 def _ids(service: Service, asked: Caller) -> dict[str, Any]:
@@ -74,14 +74,14 @@ def _ids(service: Service, asked: Caller) -> dict[str, Any]:
 
 READS = (
     Read("policy", "/v1/policy", "Every constant in force", PolicyPage, _policy),
-    Read("events", "/v1/events", "What happened last", Events, _events),
-    Read("claim", "/v1/memory/claims/{id}", "One claim", Claim, _claim),
-    Read("decisions", "/v1/decisions", "The questions that wait for a person", answers.Decisions, _decisions),
+    Read("events", "/v1/events", "What happened last", EventsAnswer, _events),
+    Read("claim", "/v1/memory/claims/{id}", "One claim", ClaimAnswer, _claim),
+    Read("decisions", "/v1/decisions", "The questions that wait for a person", answers.DecisionsAnswer, _decisions),
     Read("decision", "/v1/decisions/{id}", "A decision, and what came of it", answers.Decision, _decision),
 )
 
 
-class Reading:
+class ReadEndpoint:
     """The endpoint of one of them."""
 
     def __init__(self, read: Read, work: Work) -> None:

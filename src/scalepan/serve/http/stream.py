@@ -9,7 +9,7 @@ import msgspec
 
 from scalepan.errors import ScalepanError
 from scalepan.serve.envelope import failure
-from scalepan.serve.http.body import LINGER_SECONDS, Line, lines
+from scalepan.serve.http.body import LINGER_SECONDS, BodyLine, lines
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError, RefusedError
 from scalepan.serve.http.visit import NDJSON, Visit
@@ -25,7 +25,7 @@ async def stream(
     visit: Visit,
     limits: Limits,
     together: int,
-    answer: Callable[[Sequence[Line]], Awaitable[list[Any]]],
+    answer: Callable[[Sequence[BodyLine]], Awaitable[list[Any]]],
 ) -> None:
     """Answer lines as they come. What ends the stream before its time is its last line."""
     outbox = Outbox(send, limits.body_seconds)
@@ -65,7 +65,7 @@ class Inbox:
         self._receive = receive
         self._outbox = outbox
         self._lines = lines(receive, visit, limits)
-        self._waiting: asyncio.Queue[list[Line] | None] = asyncio.Queue(1)
+        self._waiting: asyncio.Queue[list[BodyLine] | None] = asyncio.Queue(1)
         self.get = self._waiting.get
         self.problem: RefusedError | None = None
 

@@ -22,11 +22,11 @@ from scalepan.store.duckdb.rewrite import rewrite_if_asked
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
 from scalepan.store.duckdb.wire import (
     PROTOCOL,
-    Answer,
     Call,
     FrameTooLargeError,
     GoneError,
     Hello,
+    WireAnswer,
     hello,
     peer_uid,
     receive,
@@ -81,7 +81,7 @@ class Owner:
             raise
         threading.Thread(target=self._accept, name="scalepan-store", daemon=True).start()
 
-    def call(self, call: Call) -> Answer:
+    def call(self, call: Call) -> WireAnswer:
         """Answer one call. Whatever goes wrong with it is in the answer; GoneError if this owner is closing."""
         try:
             found = operation(call.operation)
@@ -92,22 +92,22 @@ class Owner:
             else:
                 with self._cursor() as cursor:
                     response = handler.run(self._here(cursor, call.id, repeated=call.repeated), request)
-            return Answer(msgspec.Raw(msgspec.msgpack.encode(response)))
+            return WireAnswer(msgspec.Raw(msgspec.msgpack.encode(response)))
         except GoneError:
             raise
         except EndingError as error:  # this process is, not the caller's
             raise GoneError(str(error)) from None
         except msgspec.ValidationError as error:
-            return Answer(code="VALIDATION_ERROR", message=f"{call.operation}: {error}")
+            return WireAnswer(code="VALIDATION_ERROR", message=f"{call.operation}: {error}")
         except ScalepanError as error:
-            return Answer(code=error.code, message=str(error))
+            return WireAnswer(code=error.code, message=str(error))
         except (duckdb().FatalException, duckdb().ConnectionException) as error:
             self._broken()
             raise GoneError(reason(error)) from None
         except duckdb().Error as error:
-            return Answer(code="INTERNAL", message=f"{self.path}: {call.operation}: {reason(error)}")
+            return WireAnswer(code="INTERNAL", message=f"{self.path}: {call.operation}: {reason(error)}")
         except Exception as error:
-            return Answer(code="INTERNAL", message=f"{call.operation}: {str(error).partition(chr(10))[0]}")
+            return WireAnswer(code="INTERNAL", message=f"{call.operation}: {str(error).partition(chr(10))[0]}")
 
     def submit(
         self, operation: Operation[Any, Any], request: Any, id_: str, *, repeated: bool = False, waited: bool = True
@@ -285,11 +285,11 @@ def _misfit(theirs: Hello) -> str:
     )
 
 
-def _answer(client: socket.socket, answer: Answer) -> None:
+def _answer(client: socket.socket, answer: WireAnswer) -> None:
     try:
         send(client, answer)
     except FrameTooLargeError as error:
-        send(client, Answer(code="VALIDATION_ERROR", message=f"the answer is too long: {error}; ask for pages"))
+        send(client, WireAnswer(code="VALIDATION_ERROR", message=f"the answer is too long: {error}; ask for pages"))
 
 
 def _listen(path: Path) -> socket.socket:

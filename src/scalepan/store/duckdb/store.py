@@ -28,7 +28,7 @@ from scalepan.repeat import CallId, checked_id, next_call, own_id
 from scalepan.store.duckdb.generation import RECOVER
 from scalepan.store.duckdb.owner import Owner
 from scalepan.store.duckdb.schema import VERSION, duckdb, reason
-from scalepan.store.duckdb.wire import Answer, Call, GoneError, Hello, hello, peer_uid, receive, send
+from scalepan.store.duckdb.wire import Call, GoneError, Hello, WireAnswer, hello, peer_uid, receive, send
 from scalepan.store.operation import Operation, Req, Resp
 from scalepan.store.operation import operation as named
 from scalepan.store.paths import find_store, socket_path
@@ -39,7 +39,7 @@ GREETING_SECONDS = 5.0
 FIRST_WAIT, LONGEST_WAIT = 0.005, 0.1
 
 
-class _Link:
+class _OwnerLink:
     """A connection to the owner, for one call at a time."""
 
     def __init__(self, path: Path, patience: float) -> None:
@@ -63,10 +63,10 @@ class _Link:
     def __str__(self) -> str:
         return f"process {self.owner.pid} ({self.owner.program})"
 
-    def call(self, call: Call, patience: float) -> Answer:
+    def call(self, call: Call, patience: float) -> WireAnswer:
         self.channel.settimeout(patience)
         send(self.channel, call)
-        return msgspec.msgpack.decode(receive(self.channel), type=Answer)
+        return msgspec.msgpack.decode(receive(self.channel), type=WireAnswer)
 
     def close(self) -> None:
         self.channel.close()
@@ -125,7 +125,7 @@ class Store:
         self.path = find_store(path)
         self.patience = patience
         self._real = Path(os.path.realpath(self.path))
-        self._idle: list[_Link] = []
+        self._idle: list[_OwnerLink] = []
         self._closed = False
         self._holder = ""
         self._uses_owner = False
@@ -205,7 +205,7 @@ class Store:
             with _owners_lock:
                 _drop_released(self._real)
 
-    def _answered(self, call: Call) -> Answer:
+    def _answered(self, call: Call) -> WireAnswer:
         deadline = time.monotonic() + self.patience
         wait = FIRST_WAIT
         self._closed = False
@@ -241,7 +241,7 @@ class Store:
             problem += f"; it may still be applied: repeat it with request id {call.id}, and it is applied once"
         return UnansweredError(problem, call.id, lambda: self._called(found, again))
 
-    def _link(self, patience: float) -> _Link | None:
+    def _link(self, patience: float) -> _OwnerLink | None:
         """A connection to the owner that no other thread uses; None if nobody listens."""
         with suppress(IndexError):
             return self._idle.pop()
@@ -249,7 +249,7 @@ class Store:
         if not place.exists():
             return None
         try:
-            link = _Link(place, patience)
+            link = _OwnerLink(place, patience)
         except PermissionError:
             raise StoreError(f"{self.path} is owned by a process of another user") from None
         except BlockingIOError:  # as many wait there as the system lets wait
@@ -261,7 +261,7 @@ class Store:
         self._holder = str(link)
         return link
 
-    def _over(self, link: _Link, call: Call, patience: float) -> Answer:
+    def _over(self, link: _OwnerLink, call: Call, patience: float) -> WireAnswer:
         """Ask the owner. The connection is kept for the next call, unless this one broke it."""
         try:
             answer = link.call(call, patience)

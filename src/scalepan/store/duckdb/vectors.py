@@ -20,7 +20,7 @@ PAGE = 20_000
 _HAS_NONE = "id NOT IN (SELECT claim_id FROM claim_vectors)"
 
 
-class Page(NamedTuple):
+class VectorPage(NamedTuple):
     """Some claims and their vectors, row by row."""
 
     ids: list[str]
@@ -82,23 +82,23 @@ class Vectors:
         (count,) = column_of(self._connection, f"SELECT count(*) FROM claims WHERE {_HAS_NONE}")
         return int(count)
 
-    def of(self, ids: Sequence[str]) -> Page:
+    def of(self, ids: Sequence[str]) -> VectorPage:
         """The vectors of those of these claims that have one."""
         where, values = f"WHERE {among('claim_id')} ORDER BY rowid", [as_json(ids)]
         there = column_of(self._connection, f"SELECT claim_id FROM claim_vectors {where}", values)
         return self._page(there, where, values)
 
-    def all(self) -> Iterator[Page]:
+    def all(self) -> Iterator[VectorPage]:
         """All vectors, page by page."""
         ids = column_of(self._connection, "SELECT claim_id FROM claim_vectors ORDER BY rowid")
         for start in range(0, len(ids), PAGE):
             yield self._page(ids[start : start + PAGE], f"ORDER BY rowid LIMIT {PAGE} OFFSET {start}", [])
 
-    def _page(self, ids: list[str], rest: str, values: list[str]) -> Page:
+    def _page(self, ids: list[str], rest: str, values: list[str]) -> VectorPage:
         """Read flat: as lists of Python numbers they would take a hundred times as long."""
         import numpy as np
 
         query = f"SELECT unnest(embedding) AS x FROM (SELECT embedding FROM claim_vectors {rest})"
         flat = self._connection.execute(query, values).fetchnumpy()["x"]
         vectors: NDArray[np.float32] = np.asarray(flat, dtype=np.float32)
-        return Page(ids, vectors.reshape(len(ids), -1) if ids else vectors.reshape(0, 0))
+        return VectorPage(ids, vectors.reshape(len(ids), -1) if ids else vectors.reshape(0, 0))

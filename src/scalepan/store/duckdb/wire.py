@@ -43,7 +43,7 @@ class Call(msgspec.Struct, frozen=True):
     repeated: bool = False
 
 
-class Answer(msgspec.Struct, frozen=True):
+class WireAnswer(msgspec.Struct, frozen=True):
     """What came of a call: a response, or an error with its code."""
 
     response: msgspec.Raw = msgspec.Raw(b"\xc0")
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-resolved(Hello, Call, Answer)
+resolved(Hello, Call, WireAnswer)
 
 
 def hello(schema: int, problem: str = "") -> Hello:

@@ -15,7 +15,7 @@ MAX_LINE_BYTES = 64 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
-class Row(NamedTuple):
+class TraceLine(NamedTuple):
     """A trace and its line number."""
 
     line: int
@@ -29,7 +29,7 @@ class BadRow(NamedTuple):
     error: InputError
 
 
-def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = None) -> Iterator[Row | BadRow]:
+def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = None) -> Iterator[TraceLine | BadRow]:
     """Every line of a file as a trace, or as the reason why it is not one; blank lines are skipped.
 
     `source` is a path, or a file that is open for reading bytes; `name` is what errors call it.
@@ -41,7 +41,7 @@ def read_jsonl(source: BinaryIO | str | os.PathLike[str], name: str | None = Non
     return _read(source, name or str(getattr(source, "name", "traces")))
 
 
-def _read_path(path: Path, name: str | None) -> Iterator[Row | BadRow]:
+def _read_path(path: Path, name: str | None) -> Iterator[TraceLine | BadRow]:
     try:
         with open_source(path) as stream:
             yield from _read(stream, name or str(path))
@@ -49,7 +49,7 @@ def _read_path(path: Path, name: str | None) -> Iterator[Row | BadRow]:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _read(stream: BinaryIO, name: str) -> Iterator[Row | BadRow]:
+def _read(stream: BinaryIO, name: str) -> Iterator[TraceLine | BadRow]:
     for number, data in _lines(stream):
         if data is None:
             yield BadRow(number, InputError(f"is longer than {MAX_LINE_BYTES:,} bytes", file=name, line=number))
@@ -58,7 +58,7 @@ def _read(stream: BinaryIO, name: str) -> Iterator[Row | BadRow]:
         if not data:
             continue
         try:
-            yield Row(number, ReasoningTrace.from_json(data))
+            yield TraceLine(number, ReasoningTrace.from_json(data))
         except InputError as error:
             yield BadRow(number, error.at(file=name, line=number))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalepan.memory.recall.candidates.top import top
-from scalepan.policy.retrieval import Vectors as Policy
+from scalepan.policy.retrieval import VectorsPolicy as Policy
 from scalepan.stats.products import product
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ FEW = 0.25
 """Below this share of rows it is cheaper to pick them out than to multiply all."""
 
 
-class Vectors:
+class VectorIndex:
     """A unit vector for each row of a shelf that has one."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Vectors:
         self._there[index] = True
 
     @classmethod
-    def restored(cls, rows: "NDArray[np.int64]", units: "NDArray[np.float32]", count: int) -> "Vectors":
+    def restored(cls, rows: "NDArray[np.int64]", units: "NDArray[np.float32]", count: int) -> "VectorIndex":
         """The unit vectors of some of `count` rows, as they were saved."""
         vectors = cls()
         if len(rows) == count:
