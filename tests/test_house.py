@@ -138,3 +138,16 @@ def test_a_class_name_means_one_thing() -> None:
             if isinstance(node, ast.ClassDef) and not (node.name == "Options" and file.parent.name == "scorers"):
                 homes.setdefault(node.name, []).append(str(file.relative_to(SOURCE)))
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def test_sql_stands_in_the_store_alone() -> None:
+    """Everything else asks the repositories on `here`. The cache is a SQLite file of its own."""
+    outside = [file for file in FILES if file.relative_to(SOURCE).parts[0] not in ("store", "cache.py")]
+    names = {"execute", "executemany", "fetchall", "fetchone"}
+    found = {
+        f"{file.relative_to(SOURCE)}:{node.lineno} {node.attr}"
+        for file in outside
+        for node in ast.walk(tree_of(file))
+        if isinstance(node, ast.Attribute) and node.attr in names
+    }
+    assert found == set()

@@ -53,7 +53,7 @@ finally:
 
 def test_help_of_a_command_that_the_table_forgot_is_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(SUMMARIES, "redact")
-    assert "Take secrets and personal data out of text." in run("--help").out
+    assert "Remove secrets and personal data from text." in run("--help").out
 
 
 def test_doctor_says_what_is_there(run: Run) -> None:
@@ -95,7 +95,7 @@ def test_the_demo_values_traces_judges_outputs_and_explains_one_of_each(
         "customer_service-0003",
         "clm_cancel",
         "Approve refund(order=17, amount=250)? The agent is 47.7 % confident; below 70 % it must ask.",
-        "by its own word alone",
+        "only by its own word",
         "encoder: none",
     ):
         assert expected in done.out

@@ -49,7 +49,7 @@ def test_a_store_with_a_problem(run: Run, tmp_path: Path) -> None:
     done = run("doctor", "--json", "--store", path)
     found = finding(done.out)
     assert (done.code, found["state"], found["advice"]) == (1, "broken", "restore a backup")
-    assert found["found"].endswith("; labels.actor is missing, or is no VARCHAR")
+    assert found["found"].endswith("; labels.actor is missing, or is not VARCHAR")
     assert "labels.actor" in run("doctor", "--store", path).out.replace("\n", " ")
 
 

@@ -93,7 +93,7 @@ def test_without_a_yes_the_action_is_not_done(handler: Any) -> None:
 
 
 def test_nobody_to_ask_is_no() -> None:
-    assert Gate().check(CONFIRM, "send").why == "there is nobody to ask"
+    assert Gate().check(CONFIRM, "send").why == "nobody can be asked"
 
 
 def test_a_decorator_around_a_tool_call(store: Store) -> None:
@@ -226,7 +226,7 @@ async def abroken(question: Question) -> Answer:
         (broken, "asking failed: RuntimeError: the pager is down"),
         (abroken, "asking failed: RuntimeError: the pager is down"),
         (unreadable, "asking failed: UnreadableError"),
-        (lambda question: "no", "asking failed: ask: 'no' is no answer; give true, false, an Answer or None"),
+        (lambda question: "no", "asking failed: ask: 'no' is not an answer; give true, false, an Answer or None"),
         (lambda question: None, "nobody answered in time"),
     ],
 )

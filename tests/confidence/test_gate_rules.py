@@ -68,7 +68,7 @@ def test_the_agents_own_word_is_no_evidence() -> None:
     )
     (question,) = asked_by(Policy(), "refund 9999 euros", factors=OWN_WORD)
     assert str(question) == (
-        'Approve "refund 9999 euros"? The agent is 97.9 % confident, but by its own word alone: '
+        'Approve "refund 9999 euros"? The agent is 97.9 % confident, but only by its own word: '
         "no search result, tool result or source."
     )
     assert Gate(with_gate(evidence="optional")).check(OWN_WORD, "refund 9999 euros").allowed
@@ -163,7 +163,7 @@ def test_an_answer_that_is_neither_yes_nor_no_is_no(said: Any) -> None:
     low = ConfidenceFactors(search_result_count=1, search_max_score=0.5, source_count=1)
     verdict = Gate(ask=lambda question: Answer(said)).check(low, "send")
     assert not verdict.allowed
-    assert "is no answer" in verdict.why
+    assert "is not an answer" in verdict.why
 
 
 def test_a_name_that_the_call_does_not_have_asks() -> None:

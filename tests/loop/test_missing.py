@@ -104,7 +104,7 @@ def test_a_store_that_is_removed_is_noted(tmp_path: Path) -> None:
     ("ask", "why"),
     [
         (lambda _: 1 / 0, "asking failed: ZeroDivisionError: division by zero"),
-        (lambda _: "no", "asking failed: ask: 'no' is no answer; give true, false, an Answer or None"),
+        (lambda _: "no", "asking failed: ask: 'no' is not an answer; give true, false, an Answer or None"),
     ],
 )
 def test_asking_that_fails_is_no_and_noted(memory: Memory, ask: Callable[[Any], Any], why: str) -> None:
@@ -117,7 +117,7 @@ def test_asking_that_fails_is_no_and_noted(memory: Memory, ask: Callable[[Any], 
 def test_with_nobody_to_ask_and_no_store_the_answer_is_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Session("Open the harbor", broken(tmp_path, monkeypatch), policy=WORDS_ONLY) as s:
         verdict = s.may("open the harbor")
-    assert (verdict.allowed, verdict.why) == (False, "there is nobody to ask")
+    assert (verdict.allowed, verdict.why) == (False, "nobody can be asked")
 
 
 def test_an_encoder_that_is_named_and_missing_is_noted(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_the_loop_goes_on_while_the_memory_works(file: Path) -> None:
 
 
 def test_a_memory_that_knows_who_asks_takes_no_more(file: Path) -> None:
-    with pytest.raises(InputError, match="says who asks already; give it tenant"):
+    with pytest.raises(InputError, match="already states who asks; give the Memory tenant"):
         AsyncMemory(Memory(file), tenant="x")
     with pytest.raises(InputError, match="path: 5 is not a store file"):
         AsyncMemory(5)  # type: ignore[arg-type]

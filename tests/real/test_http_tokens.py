@@ -198,7 +198,7 @@ def test_a_stream_ends_with_its_token(server: ScalepanServer, store: Path) -> No
     *good, last = [json.loads(line) for line in answer.text.splitlines()]
     assert 3 <= len(good) <= 3 + 15 + 1  # a second after the revocation, and some time to spare
     assert all("confidence" in one for one in good)
-    assert last["error"] == {"code": "BOUNDARY_DENIED", "message": "this token opens nothing"}
+    assert last["error"] == {"code": "BOUNDARY_DENIED", "message": "this token is not valid"}
 
 
 def test_a_stream_takes_its_turns(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_loopback_asks_for_a_token_once_there_was_one(tmp_path: Path) -> None:
         (["create", "--expires", "999999w"], "--expires: '999999w' is over a hundred years"),
         (["create", "--tenant", ""], "tenant: is empty"),
         (["create", "--project", ""], "project: is empty"),
-        (["create", "--expires", "soon"], "--expires: 'soon' is no time such as 30m, 12h or 90d"),
+        (["create", "--expires", "soon"], "--expires: 'soon' is not a time such as 30m, 12h or 90d"),
         (["revoke", "scalepan_0000000000000000_abcdefgh"], "no token '0000000000000000'"),
     ],
 )

@@ -194,7 +194,7 @@ def test_a_call_that_takes_longer_than_closing_waits_keeps_the_file_from_being_o
 
     @reads(Operation("store.slow_for_a_test", Nothing, Nothing))
     def slow(here: Any, _: Nothing) -> Nothing:
-        here.connection.execute("SELECT 1").fetchall()
+        here._connection.execute("SELECT 1").fetchall()
         begun.set()
         over.wait(30)
         return Nothing()

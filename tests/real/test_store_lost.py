@@ -196,7 +196,7 @@ def _half_a_checkpoint(connection: Any, note: Any) -> None:
 def ask(here: Here, requests: Sequence[Nothing]) -> list[Nothing]:
     from scalepan.store.duckdb.rewrite import ask_for_rewrite
 
-    ask_for_rewrite(here.connection)
+    ask_for_rewrite(here._connection)
     return list(requests)
 
 

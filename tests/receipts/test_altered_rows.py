@@ -95,9 +95,9 @@ OTHERS_ITEM = (
     "AND o.claim_id = i.claim_id"
 )
 MISSING = "input: one that was recorded is missing"
-DAMAGED = "what was kept of it is damaged"
+DAMAGED = "its stored data is damaged"
 LOST = "when it was cast, or where the claim stood then, is gone"
-UNSEALED = "the marks of its inputs were not kept"
+UNSEALED = "the digests of its inputs are missing"
 NO_FEATURE = "feature S: stored nothing"
 GAP = "vote before <second>: stored nothing, recomputed <vote>"
 
@@ -130,7 +130,7 @@ GAP = "vote before <second>: stored nothing, recomputed <vote>"
         # The decision itself.
         ("decision", decision("body = NULL"), "changed", "confidence of the decision: stored none, recomputed 0.733"),
         ("decision", decision("body = '[]'"), "changed", "confidence of the decision: stored none, recomputed 0.733"),
-        ("decision", decision("body = NULL, ts = NULL, score_id = NULL"), "unknown", "was not kept"),
+        ("decision", decision("body = NULL, ts = NULL, score_id = NULL"), "unknown", "inputs are missing"),
         ("decision", decision(patch("body", f'{{"confidence": {HUGE}}}')), "changed", "stored 999"),
         ("decision", decision("level = NULL"), "changed", "level of the decision: stored nothing, recomputed notify"),
         (
@@ -167,7 +167,7 @@ GAP = "vote before <second>: stored nothing, recomputed <vote>"
         ),
         ("pair", items("claim_id = NULL"), "changed", "claims with their own number: stored 0, recomputed 2"),
         ("pair", items("score_id = NULL"), "changed", "claims with their own number: stored 0, recomputed 2"),
-        ("pair", "UPDATE active_contexts SET items = NULL, created_at = NULL", "unknown", "was not kept"),
+        ("pair", "UPDATE active_contexts SET items = NULL, created_at = NULL", "unknown", "inputs are missing"),
         ("pair", "UPDATE scores SET seal = NULL WHERE name = 'score_final'", "unknown", UNSEALED),
         # Votes, and what they made of a claim.
         ("voted", "DELETE FROM feedbacks WHERE id = '<vote>'", "changed", GAP),

@@ -326,6 +326,6 @@ def test_an_older_store_is_brought_up_and_its_numbers_keep_their_tenant(tmp_path
         for id_ in ("scr_1", "dec_1", "ac_1", "fb_1", "clm_1"):
             found = explain(memory, id_)
             assert found.status == "unknown", id_
-            assert "older versions" in found.numbers[0].reason
+            assert "older version" in found.numbers[0].reason
     with Memory(path, policy=WORDLESS) as memory, pytest.raises(NotFoundError):
         explain(memory, "scr_1")

@@ -35,8 +35,8 @@ def test_a_sound_store(path: Path) -> None:
     ("change", "expected"),
     [
         ("INSERT INTO events FROM events", ["events: id '{id}' is there more than once"]),
-        ("ALTER TABLE labels DROP COLUMN actor", ["labels.actor is missing, or is no VARCHAR"]),
-        ("ALTER TABLE scores ALTER value TYPE TEXT", ["scores.value is missing, or is no DOUBLE"]),
+        ("ALTER TABLE labels DROP COLUMN actor", ["labels.actor is missing, or is not VARCHAR"]),
+        ("ALTER TABLE scores ALTER value TYPE TEXT", ["scores.value is missing, or is not DOUBLE"]),
         ('CREATE TABLE "of my ""own""" AS SELECT 1 AS a', []),
     ],
 )

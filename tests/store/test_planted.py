@@ -51,7 +51,7 @@ def test_a_file_with_views_or_macros_is_refused_before_they_run(
     outside.write_text("what stands outside")
     plant(path, *(statement.format(file=outside) for statement in statements))
     with (
-        pytest.raises(StoreError, match=r"has views or macros|is no store") as refused,
+        pytest.raises(StoreError, match=r"has views or macros|is not a Scalepan store") as refused,
         Store(path) as store,
     ):
         store.sql("SELECT 1")
@@ -81,7 +81,7 @@ def test_no_file_is_read_at_any_time_of_opening(path: Path, tmp_path: Path) -> N
 def test_a_version_that_is_none(path: Path, version: str) -> None:
     with duckdb.connect(str(path)) as planted:
         planted.execute("UPDATE meta SET value = ? WHERE key = 'version'", [version])
-    with pytest.raises(StoreError, match="is no version of a store") as refused, Store(path) as store:
+    with pytest.raises(StoreError, match="is not a store version") as refused, Store(path) as store:
         store.sql("SELECT 1")
     assert str(refused.value).isprintable()
 

@@ -90,7 +90,7 @@ def picky(here: Here, requests: Sequence[Picky]) -> list[Picky]:
     for request in requests:
         if request.text == "bad":
             raise ValueError("bad is not wanted")
-        here.connection.execute("INSERT INTO labels (id) VALUES (?)", [request.text])
+        here._connection.execute("INSERT INTO labels (id) VALUES (?)", [request.text])
     return list(requests)
 
 
@@ -217,7 +217,7 @@ def test_a_database_of_somebody_else_is_not_taken_over(path: Path) -> None:
     connection = duckdb.connect(str(path))
     connection.execute("CREATE TABLE theirs (a INT)")
     connection.close()
-    with pytest.raises(StoreError, match="is no store of Scalepan's"):
+    with pytest.raises(StoreError, match="is not a Scalepan store"):
         Store(path).sql("SELECT 1")
 
 

@@ -35,7 +35,7 @@ BAD_INPUT = 2
 
 
 class _ReaderGoneError(Exception):
-    """Whoever read our output has gone. Click would take a BrokenPipeError for a failure, exit code 1."""
+    """The reader of our output has closed it. Click would take a BrokenPipeError for a failure, exit code 1."""
 
 
 class _LazyGroup(click.Group):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 160
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, for programs.")
 policy_option = click.option(
     "--policy",
     "policy_file",

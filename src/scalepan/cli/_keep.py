@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 AT_ONCE = 500
 
-keep_option = click.option("--keep", is_flag=True, help="Keep each number in the store, for 'scalepan explain'.")
+keep_option = click.option("--keep", is_flag=True, help="Store each number, for 'scalepan explain'.")
 
 
 def kept(rows: Iterable[T], receipt: "Callable[[T], Receipt]", store_file: Path | None) -> Iterator[T]:
@@ -30,5 +30,5 @@ def kept(rows: Iterable[T], receipt: "Callable[[T], Receipt]", store_file: Path 
             count += len(keep(store, map(receipt, some)))
             yield from some
         complain(
-            f"{counted(count, 'number')} kept in {store.path}; 'scalepan explain' with an id from above makes one again"
+            f"{counted(count, 'number')} kept in {store.path}; 'scalepan explain' with an id from above recomputes one"
         )

@@ -30,9 +30,9 @@ WHO_OPTIONS = [
         "--project", default=DEFAULT_PROJECT, envvar="SCALEPAN_PROJECT", show_default=True, help="Which project."
     ),
     click.option(
-        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."
+        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not visible."
     ),
-    click.option("--actor", help="Who does this; goes into provenance and votes."),
+    click.option("--actor", help="Who does this; recorded in provenance and votes."),
     policy_option,
 ]
 purposes_option = click.option(

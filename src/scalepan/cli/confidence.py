@@ -37,7 +37,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """What is no command is the input of `score`."""
+        """Anything that is not a command is the input of `score`."""
         if args and args[0] not in self.commands:
             args = ["score", *args]
         return super().resolve_command(ctx, args)
@@ -234,12 +234,12 @@ _tenant = click.option("--tenant", default="default", show_default=True, help="W
 
 
 @confidence.command()
-@click.option("--all", "everything", is_flag=True, help="Also what was decided.")
+@click.option("--all", "everything", is_flag=True, help="Also decided ones.")
 @_tenant
 @store_option
 @json_option
 def pending(everything: bool, tenant: str, store_file: Path | None, as_json: bool) -> None:
-    """The questions that wait for a person.
+    """Questions that are waiting for a person.
 
     \b
     Examples:
@@ -271,7 +271,7 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
 @confidence.command()
 @click.argument("id_", metavar="ID")
 @click.argument("said", type=click.Choice(["yes", "no"]))
-@click.option("--why", help="Why; kept with the decision.")
+@click.option("--why", help="Why; stored with the decision.")
 @click.option("--actor", help="Who answers. Default: your user name.")
 @_tenant
 @store_option
@@ -279,7 +279,7 @@ def pending(everything: bool, tenant: str, store_file: Path | None, as_json: boo
 def answer(
     id_: str, said: str, why: str | None, actor: str | None, tenant: str, store_file: Path | None, as_json: bool
 ) -> None:
-    """Answer a question that waits. Whoever asked cannot; whether it was right is said later, by `label`.
+    """Answer a pending question. Whoever asked cannot; `label` records later whether it was right.
 
     \b
     Examples:
@@ -300,7 +300,7 @@ def answer(
 @confidence.command()
 @click.argument("id_", metavar="ID")
 @click.argument("said", type=click.Choice(["right", "wrong"]))
-@click.option("--why", help="Why; kept with the label.")
+@click.option("--why", help="Why; stored with the label.")
 @click.option("--actor", help="Who says so. Default: your user name.")
 @_tenant
 @store_option
@@ -308,7 +308,7 @@ def answer(
 def label(
     id_: str, said: str, why: str | None, actor: str | None, tenant: str, store_file: Path | None, as_json: bool
 ) -> None:
-    """Say whether a decision turned out to be right. An approval alone is no label.
+    """Record whether a decision turned out to be right. An approval alone is not a label.
 
     \b
     Examples:

@@ -74,7 +74,7 @@ def _recall(policy: Policy) -> None:
         with CLAIMS.open("rb") as file:
             added = memory.import_(map(msgspec.json.decode, file))
         cut = sum(sum(one.redacted.values()) for one in added)
-        show(f"{counted(len(added), 'claim')} remembered; {counted(cut, 'piece')} of personal data cut before", "")
+        show(f"{counted(len(added), 'claim')} remembered; {counted(cut, 'piece')} of personal data removed before", "")
         found = memory.search(QUESTION, k=4)
         show(f"scalepan memory search {QUESTION!r}", *recall_view(found), "")
         show(*recall_view(memory.search(QUESTION_JA, k=1), explain=True), "")

@@ -57,7 +57,7 @@ MEMORY_TABLES = (
 def doctor(
     fetch_model: str | None, try_judge: bool, as_json: bool, policy_file: Path | None, store_file: Path | None
 ) -> None:
-    """What is installed, found and missing, and the one command that adds it.
+    """What is installed, found and missing, and the command that adds it.
 
     \b
     Examples:

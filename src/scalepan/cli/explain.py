@@ -34,7 +34,7 @@ def explain(
     session: str | None,
     policy_file: Path | None,
 ) -> None:
-    """How a number that was kept came about, and whether it still comes out the same.
+    """Explain a stored number, and recompute it to see whether it is still the same.
 
     The number is made again from what was kept with it: equal, or what changed. ID is that of a number (scr_…), a
     decision (dec_…), an active context (ac_…), a claim (clm_…), a vote (fb_…), or of the trace or case that

@@ -23,7 +23,7 @@ SHOWN_TEXT = 90
 
 @click.group(cls=Asker)
 def memory() -> None:
-    """What should it recall now? Claims, found by words and meaning, weighed by use, certainty and age.
+    """What should the agent recall now? Claims, ranked by relevance, usefulness, confidence and age.
 
     \b
     Examples:

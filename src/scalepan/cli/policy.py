@@ -22,7 +22,7 @@ FAILED = 1
 
 @click.group()
 def policy() -> None:
-    """Every constant of every formula: show, check, compare, and keep for tenants.
+    """Every constant of every formula: show, check, compare, and store for tenants.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff")
 )
 @policy_option
 def redact(files: tuple[str, ...], check: bool, as_json: bool, kinds: str | None, policy_file: Path | None) -> None:
-    """Take secrets and personal data out of text.
+    """Remove secrets and personal data from text.
 
     Reads FILES, or standard input, and writes the text with marks such as [secret:aws-key] or [pii:email] in place of
     what was found. With --check or --json it reports instead: file, line, column, kind and a hash, never the value. The

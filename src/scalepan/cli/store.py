@@ -9,7 +9,7 @@ from scalepan.cli._common import json_option, say, show_json, store_option
 
 @click.group()
 def store() -> None:
-    """Look after the store's file.
+    """Maintain the store's file.
 
     \b
     Examples:

@@ -58,7 +58,7 @@ def value(
     store_file: Path | None,
     policy_file: Path | None,
 ) -> None:
-    """What each trace is worth keeping for, from 0 to 1, and why.
+    """How valuable each trace is, from 0 to 1, and why.
 
     Reads traces as JSON lines from FILES, or from standard input. Each is compared with the ones before it.
 

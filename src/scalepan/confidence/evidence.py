@@ -53,7 +53,7 @@ def rule_on(decision: ActionDecision, score: Score, action: str, args: Mapping[s
     asked = list(_asked_for(score, action, args, policy))
     by_action = max((level for level, _, _ in asked), key=LEVELS.index, default=None)
     if policy.gate.evidence == "required" and decision.should_proceed and not evidence_of(score):
-        sentence = f"The agent is {percent(score.value)} confident, but by its own word alone: "
+        sentence = f"The agent is {percent(score.value)} confident, but only by its own word: "
         asked.append((InterventionLevel.CONFIRM, NO_EVIDENCE, f"{sentence}no search result, tool result or source."))
     strictest = max(asked, key=lambda one: LEVELS.index(one[0]), default=None)
     if strictest is None or LEVELS.index(strictest[0]) < LEVELS.index(decision.level):

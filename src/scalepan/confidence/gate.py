@@ -95,7 +95,7 @@ class Opened(NamedTuple):
 
 
 class NotAllowedError(BoundaryError):
-    """The gate is shut: a person said no, nobody answered in time, or nobody could be asked."""
+    """The action is not allowed: a person said no, nobody answered in time, or nobody could be asked."""
 
 
 Reply = Answer | bool | None
@@ -223,7 +223,7 @@ class Gate:
     def answer(self, id_: str, approve: bool, *, actor: str, why: str | None = None) -> Decided:
         """Answer a question that waits in the store. `actor` is the person who decides, never the agent that asked.
 
-        An answer is no label: `label` says later whether the action was right.
+        An answer is not a label: `label` says later whether the action was right.
         """
         who = check_label(actor, "actor")
         request = AnswerQuestion(check_id(id_), approve, self.tenant, who, why, redact=self._redact)
@@ -331,7 +331,7 @@ class Gate:
             state, by, why = kept.state, kept.decided_by, kept.why
         reasons = {EXPIRED: "nobody answered in time", DENIED: "a person said no", APPROVED: "a person said yes"}
         nobody = self._ask is None and self.store is None
-        said = why or ("there is nobody to ask" if nobody else reasons.get(state, state))
+        said = why or ("nobody can be asked" if nobody else reasons.get(state, state))
         return Verdict(
             state == APPROVED,
             question.decision,
@@ -427,7 +427,7 @@ def _said(answer: object) -> Answer | Unanswered:
             return answer
         case None:
             return Unanswered()
-    raise InputError(f"{quoted(answer)} is no answer; give true, false, an Answer or None", path="ask")
+    raise InputError(f"{quoted(answer)} is not an answer; give true, false, an Answer or None", path="ask")
 
 
 def _failed(error: Exception) -> Unanswered:

@@ -110,7 +110,7 @@ def _json(value: Any) -> str:
 def answer(here: "Here", requests: Sequence[AnswerQuestion]) -> list[Decided]:
     """Answer questions. One that was answered or is too old cannot be answered again, and nobody answers their own.
 
-    An answer is no label: whether it was right to approve is known later, and said by `confidence.label`.
+    An answer is not a label: whether it was right to approve is known later, and said by `confidence.label`.
     """
     return [_answered(here, request) for request in requests]
 

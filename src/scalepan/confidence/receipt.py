@@ -1,4 +1,4 @@
-"""What a confidence was made of, and how it is made again."""
+"""What a confidence was computed from, and how it is recomputed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -59,7 +59,7 @@ def level_of(inputs: Mapping[str, Any]) -> InterventionLevel:
 
 def _policy(inputs: Mapping[str, Any]) -> Confidence:
     if not inputs.get("policy"):
-        raise LostError("it was kept without the constants of its formula, as older versions of Scalepan did")
+        raise LostError("an older version of Scalepan stored it without the constants of its formula")
     return msgspec.convert(inputs["policy"], Confidence)
 
 

@@ -1,4 +1,4 @@
-"""What should it recall now? Claims, found by words and meaning, weighed by use, certainty and age."""
+"""What should the agent recall now? Claims, ranked by relevance, usefulness, confidence and age."""
 
 from typing import TYPE_CHECKING
 

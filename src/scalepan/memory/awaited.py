@@ -72,7 +72,7 @@ class AsyncMemory:
     def __init__(self, path: str | os.PathLike[str] | Store | Memory | None = None, **who: Any) -> None:
         """The arguments of Memory, or a Memory."""
         if isinstance(path, Memory) and who:
-            raise InputError(f"the memory says who asks already; give it {', '.join(who)}", path="memory")
+            raise InputError(f"the memory already states who asks; give the Memory {', '.join(who)}", path="memory")
         self.memory = path if isinstance(path, Memory) else Memory(path, **who)
 
     def __repr__(self) -> str:

@@ -78,7 +78,7 @@ class Added(msgspec.Struct, frozen=True):
     """What became of one claim: kept under this id, or known already under it."""
 
     id: str
-    created: Annotated[bool, Meta(description="false: it was known already, under this id.")]
+    created: Annotated[bool, Meta(description="false: it was already known, under this id.")]
     boundary_class: str
     redacted: Annotated[dict[str, int], Meta(description="What was cut from it, by kind.")] = {}
 

@@ -109,7 +109,7 @@ class MemoryState:
         if encoder is not None and model and model != encoder.model_id:
             raise ConflictError(
                 f"the store's vectors are by {model}, and embed.model names {encoder.model_id}: "
-                "use the same, or embed everything anew with 'scalepan memory rescan --embed'"
+                "use the same, or embed everything again with 'scalepan memory rescan --embed'"
             )
         return encoder
 
@@ -139,7 +139,9 @@ def check_no_secret(name: str | None, path: str, redactor: Redactor) -> None:
     """InputError if a name is a secret: names are kept as they are and shown, so a key pasted there would leak."""
     found = redactor.redact(name).findings if name else ()
     if found:
-        raise InputError(f"looks like a secret ({found[0].kind}), and names are kept in clear: use another", path=path)
+        raise InputError(
+            f"looks like a secret ({found[0].kind}), and names are stored unredacted: use another", path=path
+        )
 
 
 def memory_state(here: "Here") -> MemoryState:

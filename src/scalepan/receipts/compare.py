@@ -17,8 +17,10 @@ UNFIT = (
     *(ScalepanError, msgspec.ValidationError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     RecursionError,
 )
-DAMAGED = "what was kept of it is damaged"
-UNSEALED = "the marks of its inputs were not kept, as older versions of Scalepan did, or are gone"
+DAMAGED = "its stored data is damaged"
+UNSEALED = (
+    "the digests of its inputs are missing: an older version of Scalepan did not store them, or they were deleted"
+)
 
 
 class Difference(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -121,7 +121,7 @@ def _explained(seen: Seen, id_: str | None) -> Explained:
             return _said(id_, kind, numbers)
     raise NotFoundError(
         f"no number '{shorten(id_)}' here; ids are of a number (scr_…), a decision (dec_…), an active context (ac_…), "
-        "a claim (clm_…), a vote (fb_…), or of the trace or case that a kept number is about"
+        "a claim (clm_…), a vote (fb_…), or of the trace or case that a stored number is about"
     )
 
 
@@ -154,7 +154,7 @@ def _about(seen: Seen, id_: str) -> list[Number] | None:
 def _last(seen: Seen) -> tuple[str, str, list[Number]]:
     row = seen.here.scores.last(*seen.whose)
     if row is None:
-        raise NotFoundError("no number was kept here yet")
+        raise NotFoundError("no number is stored here yet")
     return row.id, "number", [number_of(row)]
 
 
@@ -225,7 +225,7 @@ def _item_differences(context: ContextRow, item: ContextItemRow, row: ScoreRow) 
 
 
 def _gone(id_: str, name: str, value: Any, at: float | None) -> Number:
-    reason = "what it was made of was not kept, as older versions of Scalepan did, or is gone"
+    reason = "its inputs are missing: an older version of Scalepan did not store them, or they were deleted"
     value = value if isinstance(value, (int, float)) else None
     return Number(id=id_, name=name, status="unknown", value=value, reason=reason, at=time_text(at))
 

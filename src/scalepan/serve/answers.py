@@ -125,9 +125,9 @@ class ExplainedNumber(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     name: str
     status: Found
     value: float | None
-    recomputed: Annotated[float, Meta(description="Missing where it cannot be made again.")] | None = None
-    differences: Annotated[list[str], Meta(description="What is not as it was kept.")] = []
-    why: Annotated[str, Meta(description="Why it cannot be made again.")] | None = None
+    recomputed: Annotated[float, Meta(description="Missing if it cannot be recomputed.")] | None = None
+    differences: Annotated[list[str], Meta(description="What differs from what was stored.")] = []
+    why: Annotated[str, Meta(description="Why it cannot be recomputed.")] | None = None
     about: Annotated[str, Meta(description="The decision, claim, trace or case that it is about.")] | None = None
     kept_at: str
     made_under: Annotated[str, Meta(description="The version of the policy section that it was made under.")] | None = (

@@ -61,7 +61,7 @@ def mcp(
     from scalepan.serve.log import log_to_stderr
     from scalepan.serve.service import Service, Settings
 
-    # A policy that does not fit is better told now than to the first caller.
+    # Report an invalid policy now, not to the first caller.
     log_to_stderr("mcp", load_policy(policy_file))
     service = Service(Settings(store_file, tenant, project, session, policy_file, metadata_only))
     _tell(f"serving {service.store.path}, tenant {tenant}, project {project}")

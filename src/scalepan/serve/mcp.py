@@ -66,7 +66,7 @@ class Door:
         return caller(ctx.meta, one_line(known.client_info.name) if known is not None else None)
 
     async def within(self, seconds: float, name: str, work: Callable[[], R]) -> R:
-        """Work in a thread, at most so long. What is late is left alone: it may still write what it has begun."""
+        """Run in a thread, with a time limit. A late call is not stopped: it may still finish its write."""
         try:
             with anyio.fail_after(seconds):
                 return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -1,6 +1,6 @@
 """A request that is sent again under the key of the first time is applied once, and answered as then.
 
-The key becomes the request id of what the store does for it. The store keeps a mark of the request with it, so that
+The key becomes the request id of what the store does for it. The store has a digest of the request with it, so that
 another request under the same key is refused. Neither key nor request can be read or guessed from what is kept.
 """
 

@@ -142,7 +142,7 @@ def _event(what: str, id_: str, tenant: str, project: str | None) -> AddEvent:
 
 
 class ClaimKey(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A mark of the request that comes under a key. The call's id stands for the key."""
+    """A digest of the request under a key. The call's id represents the key."""
 
     mark: str
 

@@ -20,7 +20,7 @@ _OPTIONS = (
     click.option("--tenant", default=DEFAULT, envvar="SCALEPAN_TENANT", show_default=True, help="Whose memory."),
     click.option("--project", default=DEFAULT, envvar="SCALEPAN_PROJECT", show_default=True, help="Which project."),
     click.option(
-        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not seen."
+        "--session", envvar="SCALEPAN_SESSION", help="Which session; without one, session claims are not visible."
     ),
     click.option(
         "--policy",

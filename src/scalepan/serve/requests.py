@@ -25,7 +25,7 @@ class TraceValue(_ToolRequest, frozen=True, kw_only=True):
     trace: Annotated[
         dict[str, Any],
         Meta(
-            description="A ReasoningTrace; a fault is told with its path.",
+            description="A ReasoningTrace; a fault is reported with its path.",
             extra_json_schema={"required": ["@context", "@type", "id", "metadata", "task", "steps", "outcome"]},
         ),
     ]
@@ -91,7 +91,7 @@ class AnswerRequest(_ToolRequest, frozen=True, kw_only=True):
 
     approve: bool
     why: Annotated[str, Meta(max_length=2000, description="Kept with the decision.")] | None = None
-    actor: Annotated[Label, Meta(description="The person who decides; kept beside the token.")] | None = None
+    actor: Annotated[Label, Meta(description="The person who decides; stored with the token.")] | None = None
 
 
 class ExplainRequest(_ToolRequest, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ PORT = 8321
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 LONGEST_SECONDS = 100 * 365 * 86400
 _PARTS = ("starlette", "uvicorn", "httptools", "mcp", "mcp_types", "anyio")
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object a line, for programs.")
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, for programs.")
 
 
 @click.group(invoke_without_command=True)
@@ -52,7 +52,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
     type=click.FloatRange(0),
     default=LIMITS.rate,
     show_default=True,
-    help="Requests a second of one token or address; 0: no limit.",
+    help="Requests per second of one token or address; 0: no limit.",
 )
 @click.option(
     "--at-once",
@@ -66,7 +66,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON obj
     type=click.FloatRange(1),
     default=LIMITS.stop_seconds,
     show_default=True,
-    help="Time to finish what is under way when stopped.",
+    help="Time to finish running requests when stopped.",
 )
 @json_option
 @click.pass_context
@@ -117,7 +117,7 @@ def serve(
     from scalepan.store import Store
     from scalepan.store.own import Nothing
 
-    # A policy that does not fit is better told now than to the first caller.
+    # Report an invalid policy now, not to the first caller.
     log_to_stderr("serve", load_policy(policy_file))
     limits = Limits(max_body, body_seconds, rate, at_once, stop_seconds)
     settings = Settings(store_file, tenant, project, session, policy_file, metadata_only)
@@ -194,7 +194,7 @@ def create(
     store_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Make a token. It is shown this once: the store keeps its hash.
+    """Create a token. It is shown only once: the store has its hash.
 
     \b
     Examples:
@@ -277,7 +277,7 @@ def _seconds(text: str | None) -> float | None:
         return None
     found = re.fullmatch(r"(\d{1,6})([smhdw])", text)
     if found is None or found[1].strip("0") == "":
-        raise InputError(f"'{text}' is no time such as 30m, 12h or 90d", path="--expires")
+        raise InputError(f"'{text}' is not a time such as 30m, 12h or 90d", path="--expires")
     seconds = float(found[1]) * _SECONDS[found[2]]
     if seconds > LONGEST_SECONDS:
         raise InputError(f"'{text}' is over a hundred years; leave it out for a token without an end", path="--expires")

@@ -85,7 +85,7 @@ TOOLS = (
     AgentTool(
         "memory_add",
         "Remember",
-        "Remember one statement. Secrets and personal data are cut first; what is known already is not kept twice.\n"
+        "Remember one statement. Secrets and personal data are removed first; duplicates are not stored twice.\n"
         'Example: {"text": "The staging database is reset every Monday", "kind": "fact", '
         '"entities": [{"name": "staging", "type": "Artifact"}]}',
         request_of_tool(ADD.name, NewClaim, more=part(Provenance, "source", "note")),

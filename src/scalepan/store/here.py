@@ -71,7 +71,7 @@ class Here:
         generation: int,
         repeated: bool = False,
     ) -> None:
-        self.connection = connection
+        self._connection = connection
         self.generation = generation
         """Of the commit under way; where nothing is written, of the last one that was when the call came."""
         self.state = state
@@ -96,99 +96,99 @@ class Here:
     @cached_property
     def events(self) -> Events:
         """What happened."""
-        return Events(self.connection)
+        return Events(self._connection)
 
     @cached_property
     def claims(self) -> Claims:
         """What is remembered."""
-        return Claims(self.connection, self.generation)
+        return Claims(self._connection, self.generation)
 
     @cached_property
     def vectors(self) -> Vectors:
         """What an encoder made of the claims."""
-        return Vectors(self.connection, self.claims)
+        return Vectors(self._connection, self.claims)
 
     @cached_property
     def entities(self) -> Entities:
         """What the claims are about."""
-        return Entities(self.connection, self.claims)
+        return Entities(self._connection, self.claims)
 
     @cached_property
     def relations(self) -> Relations:
         """Links between claims."""
-        return Relations(self.connection)
+        return Relations(self._connection)
 
     @cached_property
     def orphans(self) -> Orphans:
         """What is left of claims that are gone."""
-        return Orphans(self.connection)
+        return Orphans(self._connection)
 
     @cached_property
     def search(self) -> Search:
         """What the tables find by themselves."""
-        return Search(self.connection)
+        return Search(self._connection)
 
     def figures(self, tenant: str, project: str | None, rules: Sequence["Tree"], moment: float) -> Figures:
         """Counts over one project, of the claims that the rules are true of."""
-        return Figures(self.connection, tenant, project, rules, moment)
+        return Figures(self._connection, tenant, project, rules, moment)
 
     @cached_property
     def contexts(self) -> Contexts:
         """What was recalled for a task."""
-        return Contexts(self.connection)
+        return Contexts(self._connection)
 
     @cached_property
     def decisions(self) -> Decisions:
         """What the gate decided, or asks."""
-        return Decisions(self.connection)
+        return Decisions(self._connection)
 
     @cached_property
     def labels(self) -> Labels:
         """What turned out to be right."""
-        return Labels(self.connection)
+        return Labels(self._connection)
 
     @cached_property
     def meta(self) -> Meta:
         """What the store knows of itself."""
-        return Meta(self.connection)
+        return Meta(self._connection)
 
     @cached_property
     def policies(self) -> Policies:
         """What tenants and projects say."""
-        return Policies(self.connection, self._host, self.after_commit)
+        return Policies(self._connection, self._host, self.after_commit)
 
     @cached_property
     def requests(self) -> Requests:
         """What was answered."""
-        return Requests(self.connection)
+        return Requests(self._connection)
 
     @cached_property
     def scores(self) -> Scores:
         """Numbers with what they were made of."""
-        return Scores(self.connection)
+        return Scores(self._connection)
 
     @cached_property
     def tokens(self) -> Tokens:
         """What opens the HTTP API."""
-        return Tokens(self.connection)
+        return Tokens(self._connection)
 
     @cached_property
     def votes(self) -> Votes:
         """What was voted."""
-        return Votes(self.connection)
+        return Votes(self._connection)
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Several reads that see one state of the store."""
-        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        self._connection.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield
         finally:
-            self.connection.execute("ROLLBACK")
+            self._connection.execute("ROLLBACK")
 
     def rewrite_at_close(self) -> None:
         """In a write: what was overwritten must leave the file too, when its owner closes it."""
-        ask_for_rewrite(self.connection)
+        ask_for_rewrite(self._connection)
 
     @property
     def engine_error(self) -> type[Exception]:

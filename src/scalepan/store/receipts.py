@@ -1,8 +1,8 @@
-"""Receipts: a number that is kept goes with what it was made of, so that it can be made again and compared.
+"""Receipts: a stored number has its inputs with it, so that it can be recomputed and compared.
 
 A row of `scores` is one number. `inputs` is everything that its formula needs, the constants in force included; `body`
 is the whole Score; `seal` has a mark of every input, of the name and of the subject, so that one that is not what was
-recorded can be named. The seal finds mistakes and careless hands. It is no signature: who can write the file
+recorded can be named. The seal finds mistakes and careless hands. It is not a signature: whoever can write the file
 can write a seal.
 """
 
@@ -25,7 +25,7 @@ DIGITS = 20
 
 
 class LostError(StoreError):
-    """A number cannot be made again: something that it was made of was not kept, or is gone."""
+    """A number cannot be recomputed: one of its inputs was not stored, or is gone."""
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Does the answer take up what was asked? A stand-in for a judge: the query's words and names, looked for there.
+"""Does the answer cover what was asked? A stand-in for a judge: the query's words and names, looked for there.
 
 An answer that repeats the question covers it. Whether it is right is what `support` looks at.
 """

@@ -1,4 +1,4 @@
-"""Do the sources carry the answer? A stand-in for a judge: each sentence beside the source sentences nearest to it.
+"""Do the sources support the answer? A stand-in for a judge: each sentence beside the source sentences nearest to it.
 
 It compares words, numbers, dates, names and negation. It does not understand: a claim that it calls supported is one
 that it found nothing against.

@@ -1,4 +1,4 @@
-"""The index that lives in the owner of a store: shelf, words and vectors, kept in step with the tables."""
+"""The index in the owner of a store: claim columns, terms and vectors, updated with the tables."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scalepan.store import Here
 
 WORN = 4096
-"""So many dead rows, and as many as live ones, and the index is made anew."""
+"""Rebuild the index when dead rows exceed this number and outnumber live ones."""
 
 
 class Index:

@@ -1,4 +1,4 @@
-"""The index as a file beside the store, so that opening does not make it anew. It is derived: losing it loses nothing.
+"""The index as a file beside the store, so that opening need not rebuild it. It is derived: losing it loses nothing.
 
 It holds the claims as they were at one commit. Whoever opens the store takes in what was written since then. The store
 says which file is its own: one that was saved beside another copy of the store, or before something was erased, is not.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 WORTH_SAVING = 2_000
-"""Claims; fewer are indexed anew in a fraction of a second."""
+"""Number of claims; fewer are reindexed in a fraction of a second."""
 LATE = 0.02
 """The share of claims that may have changed before the file is written anew."""
 TOO_LATE = 0.25

@@ -9,7 +9,7 @@ from scalepan.serve.http.refused import GoneAwayError, RefusedError
 from scalepan.serve.http.visit import JSON, NDJSON, Visit
 
 LINGER_SECONDS, LINGER_BYTES = 1.0, 16_000_000
-"""How long a refused body is still read and thrown away: who is cut off in mid-sentence may never read the answer."""
+"""How long a refused body is still read: a client that is cut off while sending may never read the answer."""
 
 
 def media_type(visit: Visit) -> bytes:

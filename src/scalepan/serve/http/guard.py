@@ -158,7 +158,7 @@ class Guard:
         token = self._book.find(bearer[1].decode("latin-1")) if bearer else None
         if token is None:
             self._take_turn(peer)  # who guesses is slowed down by address
-            problem = "a token is needed: Authorization: Bearer …" if said is None else "this token opens nothing"
+            problem = "a token is needed: Authorization: Bearer …" if said is None else "this token is not valid"
             raise RefusedError(401, "BOUNDARY_DENIED", problem, [(b"www-authenticate", b'Bearer realm="scalepan"')])
         return token
 
@@ -216,5 +216,5 @@ def _name(headers: Mapping[bytes, bytes], header: bytes) -> str | None:
     if given is None:
         return None
     if not _NAME.fullmatch(given):
-        raise InputError("is no name: 1 to 200 printable ASCII characters, no spaces", path=header.decode())
+        raise InputError("is not a name: 1 to 200 printable ASCII characters, no spaces", path=header.decode())
     return check_label(given.decode(), header.decode())

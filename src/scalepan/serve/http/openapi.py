@@ -22,9 +22,9 @@ _ERRORS = {
     "400": "Not JSON, or a header that cannot be.",
     "401": "A token is needed, or this one opens nothing.",
     "403": "The policy, the token, the host or the origin forbids it.",
-    "404": "What was named is not there, or not for this caller.",
+    "404": "What was named does not exist, or not for this caller.",
     "408": "The body did not come in time.",
-    "409": "It does not go with what is there.",
+    "409": "It conflicts with what is stored.",
     "413": "The body is too long.",
     "415": "The body is neither JSON nor NDJSON.",
     "422": "The request does not fit; every fault is named.",
@@ -118,10 +118,13 @@ def _schemas(types: list[type[Any]]) -> tuple[dict[type[Any], Any], dict[str, An
 
 def _call(tool: AgentTool, refs: dict[type[Any], Any]) -> dict[str, Any]:
     request, answer = refs[tool.request], refs[tool.answer]
-    # Anything may stand in a batch: what does not fit is answered by an error in its place.
+    # A batch may contain anything: an invalid item gets an error in its place.
     batch = {"type": "array", "maxItems": MOST_IN_ARRAY, "items": {"anyOf": [request, {}]}}
     answers = {"type": "array", "items": {"anyOf": [answer, refs[Error]]}}
-    lines = {"type": "string", "description": "One request a line; one answer or error a line comes back, in order."}
+    lines = {
+        "type": "string",
+        "description": "One request per line; one answer or error per line comes back, in order.",
+    }
     return {
         "operationId": tool.name,
         "summary": tool.title,

@@ -18,7 +18,7 @@ from scalepan.serve.http.visit import respond
 
 HEAD_BYTES = 64_000
 MOST_CONNECTIONS = 900
-"""Below the 1,024 open files that many systems allow; who comes then is told 503."""
+"""Below the 1,024 open files that many systems allow; further clients get a 503."""
 MOST_OF_ONE = 200
 """Connections of one address: nobody alone can take all of them."""
 
@@ -58,7 +58,7 @@ class BoundedProtocol(HttpToolsProtocol):
         try:
             self._parse(data)
         except httptools.HttpParserError:
-            self.send_400_response("this is no HTTP request")
+            self.send_400_response("this is not an HTTP request")
             return
         if self._in_head:
             self._head_bytes += len(data)

@@ -15,7 +15,7 @@ from scalepan.serve.http.refused import GoneAwayError, RefusedError
 from scalepan.serve.http.visit import NDJSON, Visit
 
 MOST_WAITING = 8_000_000
-"""Bytes of answers that are kept for a client that sends everything before it reads anything."""
+"""Bytes of answers buffered for a client that sends everything before it reads."""
 _encode = msgspec.json.Encoder(enc_hook=str).encode_lines
 
 

@@ -37,7 +37,7 @@ class Work:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="scalepan-serve")
 
     async def run(self, seconds: float, name: str, work: Callable[[], R]) -> R:
-        """Work in a thread, at most so long. What is late is left alone: it may still write what it has begun."""
+        """Run in a thread, with a time limit. A late call is not stopped: it may still finish its write."""
         try:
             async with asyncio.timeout(seconds):
                 return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -36,10 +36,10 @@ CHECK = Operation("store.check", Nothing, Checked)
 @reads(CHECK)
 def check(here: "Here", _: Nothing) -> Checked:
     """Compare the tables with those of a new store, read every value, and look for what is there twice."""
-    cursor = here.connection
+    cursor = here._connection
     found = {_Column(*row) for row in cursor.execute(_COLUMNS).fetchall()}
     wanted = _of_a_new_store()
-    problems = [f"{c.table}.{c.name} is missing, or is no {c.type}" for c in sorted(wanted - found)]
+    problems = [f"{c.table}.{c.name} is missing, or is not {c.type}" for c in sorted(wanted - found)]
     rows = 0
     for table in sorted({column.table for column in found}):
         try:

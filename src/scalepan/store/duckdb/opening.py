@@ -87,7 +87,7 @@ def check_companions(path: Path) -> None:
         raise generation.LostWritesError(
             f"{path} is missing, and its log {log_path(path).name} is there: nothing in the log can be read without "
             f"the file; put {f'the file or a copy ({copies})' if copies else 'the file'} back, or run "
-            f"{generation.RECOVER} to move the log away and begin anew"
+            f"{generation.RECOVER} to move the log away and start again"
         )
 
 
@@ -125,7 +125,7 @@ def _lock_in(connection: "DuckDBPyConnection", path: Path) -> None:
         folder.mkdir(mode=FOLDER_MODE)
         folder.chmod(FOLDER_MODE)
     if os.path.lexists(folder) and not (stat.S_ISDIR(folder.lstat().st_mode) and is_ours(folder.lstat())):
-        raise StoreError(f"{folder} is in the way: it is no folder of yours; remove it")
+        raise StoreError(f"{folder} is in the way: it is not a folder of yours; remove it")
     connection.execute("SET lock_configuration = true")
 
 
@@ -214,10 +214,10 @@ def _version(path: Path, connection: "DuckDBPyConnection") -> int:
     if row is None:
         if tables or others:
             found = _listed(tables | others)
-            raise StoreError(f"{path}: the file has tables ({found}), and is no store of Scalepan's")
+            raise StoreError(f"{path}: the file has tables ({found}), and is not a Scalepan store")
         return 0
     if not VERSION_TEXT.fullmatch(str(row[0])):
-        raise StoreError(f"{path}: {quoted(row[0])} is no version of a store; restore a copy")
+        raise StoreError(f"{path}: {quoted(row[0])} is not a store version; restore a copy")
     if int(row[0]) > schema.VERSION:
         raise StoreError(
             f"{path} is of version {row[0]}, and this Scalepan knows {schema.VERSION}: upgrade Scalepan to use it"

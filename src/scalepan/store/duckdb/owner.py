@@ -263,7 +263,7 @@ class Owner:
                 self._threads.discard(threading.current_thread())
 
     def _greet(self, client: socket.socket) -> bool:
-        """Both sides say who they are; who does not fit is told why."""
+        """Both sides identify themselves; a mismatch is answered with the reason."""
         uid = peer_uid(client)
         if uid != os.geteuid():
             send(client, hello(VERSION, "the store belongs to another user"))
@@ -295,7 +295,7 @@ def _answer(client: socket.socket, answer: WireAnswer) -> None:
 def _listen(path: Path) -> socket.socket:
     """Listen at a path. What stands there is left over: only who has the file may listen, and that is us."""
     if path.exists() and not stat.S_ISSOCK(path.lstat().st_mode):
-        raise StoreError(f"{path} is in the way: it is no socket; remove it")
+        raise StoreError(f"{path} is in the way: it is not a socket; remove it")
     with suppress(FileNotFoundError):
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

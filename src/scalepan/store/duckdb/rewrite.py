@@ -1,4 +1,4 @@
-"""Writing the file anew without what was deleted: DuckDB leaves it there until the space is used again."""
+"""Rewrites the file without deleted rows: DuckDB leaves their bytes until the space is reused."""
 
 import os
 import shutil

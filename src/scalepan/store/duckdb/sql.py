@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @reads(SQL)
 def run_sql(here: "Here", request: Query) -> Rows:
     """A SELECT over the store's tables, and nothing else. It sees one state of them, and can change nothing."""
-    module, cursor = duckdb(), here.connection
+    module, cursor = duckdb(), here._connection
     check_select(cursor, request.sql)
     cursor.execute("BEGIN TRANSACTION READ ONLY")
     try:
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 @reads(INFO)
 def info(here: "Here", _: Nothing) -> Info:
     """Versions, rows by table, and bytes."""
-    cursor = here.connection
+    cursor = here._connection
     names = cursor.execute("SELECT table_name, estimated_size FROM duckdb_tables() ORDER BY 1").fetchall()
     size = cursor.execute("SELECT sum(total_blocks * block_size) FROM pragma_database_size()").fetchone()
     return Info(VERSION, duckdb().__version__, dict(names), int(size[0] or 0) if size else 0)

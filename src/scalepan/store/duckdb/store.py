@@ -157,9 +157,9 @@ class Store:
             packed = msgspec.Raw(msgspec.msgpack.encode(request))
         except UnicodeEncodeError as error:
             half = f"U+{ord(error.object[error.start]):04X}"
-            raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be kept") from None
+            raise InputError(f"a text has half a character ({half}, a lone surrogate), and cannot be stored") from None
         except OverflowError:
-            raise InputError("a whole number is beyond 64 bits, and cannot be kept") from None
+            raise InputError("a whole number is beyond 64 bits, and cannot be stored") from None
         # What only reads is no step of a request: the second time it may be left out, as where a policy is at hand.
         call = CallId(checked_id(id), repeated=True) if id is not None else next_call() if found.may_write else own_id()
         return self._called(found, Call(found.name, packed, call.id, repeated=call.repeated))

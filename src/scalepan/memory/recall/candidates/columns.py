@@ -80,7 +80,7 @@ class Shelf:
         return self._columns[name][: len(self.ids)]
 
     def add(self, entries: Sequence[Entry]) -> None:
-        """Put claims on the shelf, each on a new row; one whose id is there already is replaced."""
+        """Add claims, each on a new row; an existing id is replaced."""
         self.remove(entry.claim.id for entry in entries)
         start = len(self.ids)
         self._reserve(start + len(entries))
@@ -111,7 +111,7 @@ class Shelf:
         columns["ts"][rows] = [entry.ts for entry in entries]
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Take claims off the shelf; ids that are not there are passed over."""
+        """Remove claims; unknown ids are ignored."""
         rows = [row for id_ in ids if (row := self.row_of.pop(id_, None)) is not None]
         if rows:
             self.column("alive")[rows] = False

@@ -100,7 +100,7 @@ class VectorIndex:
         return [(int(rows[i]), sim) for i, sim in top(sims, np.ones(len(rows), dtype=bool), k, newest[rows])]
 
     def _likely(self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]", count: int) -> "NDArray[np.int64]":
-        """At least so many rows, those whose signs differ from the query's in the fewest places."""
+        """At least this many rows, those whose sign bits differ least from the query's."""
         differing = np.zeros(len(wanted), dtype=np.uint16)
         for ours, theirs in zip(self._signs, _signs(unit[None])[:, 0], strict=True):
             differing += np.bitwise_count(ours[: len(wanted)] ^ theirs)
