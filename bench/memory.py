@@ -27,7 +27,7 @@ from bench.timing import row
 from scalepan.memory import Memory, state
 from scalepan.memory.recall import search as recall
 from scalepan.memory.recall.candidates import levels
-from scalepan.memory.recall.candidates.columns import Shelf
+from scalepan.memory.recall.candidates.columns import ClaimColumns
 from scalepan.policy.retrieval import Retrieval
 from scalepan.store import Here
 from scalepan.text import terms
@@ -45,11 +45,11 @@ PAUSE = 0.03
 K_TEXT, K_VECTORS = 48, 96
 
 STAGES: list[tuple[Any, str, str]] = [
-    (recall, "sought_of", "query: redact, terms, encode"),
+    (recall, "search_query", "query: redact, terms, encode"),
     (levels, "index_words", "words"),
     (levels, "index_vectors", "vectors"),
     (recall, "_weighed", "rank"),
-    (Shelf, "numbers", "reading claims"),
+    (ClaimColumns, "numbers", "reading claims"),
     (recall, "diversify", "MMR"),
     (recall, "_likeness", "MMR"),
     (recall, "_recalled", "answer: redact, reasons"),

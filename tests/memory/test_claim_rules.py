@@ -17,7 +17,7 @@ from scalepan.errors import BoundaryError, NotFoundError
 from scalepan.memory import Memory
 from scalepan.memory.claim import Claim, Entity, Provenance, written
 from scalepan.memory.recall.boundary import reach
-from scalepan.memory.recall.candidates.columns import Entry, Shelf
+from scalepan.memory.recall.candidates.columns import ClaimColumns, Entry
 from scalepan.policy.boundary import CLASSES, SCOPES, Boundary
 from scalepan.policy.invariants import InvariantError, holds
 from scalepan.store.duckdb.reach import reach_sql
@@ -216,10 +216,10 @@ def age_of(claim: Claim) -> float:
 
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[tuple[Shelf, Any]]:
-    """The same claims on a shelf and in a table."""
-    shelf = Shelf()
-    shelf.add([Entry(claim, NOW, None, NOW - _days(claim) * DAY) for claim in CLAIMS])
+def places() -> Iterator[tuple[ClaimColumns, Any]]:
+    """The same claims as columns and in a table."""
+    columns = ClaimColumns()
+    columns.add([Entry(claim, NOW, None, NOW - _days(claim) * DAY) for claim in CLAIMS])
     connection = duckdb.connect(":memory:", config={"threads": 1})
     connection.execute("CREATE TABLE entities (id TEXT, tenant TEXT, type TEXT, name TEXT)")
     connection.execute("CREATE TABLE claim_entities (claim_id TEXT, entity_id TEXT)")
@@ -233,7 +233,7 @@ def places() -> Iterator[tuple[Shelf, Any]]:
         connection.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, ?, ?, ?::TIMESTAMP, NULL, NULL)", row)
         for entity in claim.entities:
             connection.execute("INSERT INTO claim_entities VALUES (?, ?)", [claim.id, entity.name])
-    yield shelf, connection
+    yield columns, connection
     connection.close()
 
 
@@ -279,8 +279,8 @@ SAID: dict[str, Any] = {
 
 
 @given(rules)
-def test_mask_and_sql_mean_what_the_rule_means(places: tuple[Shelf, Any], rule: str) -> None:
-    shelf, connection = places
+def test_mask_and_sql_mean_what_the_rule_means(places: tuple[ClaimColumns, Any], rule: str) -> None:
+    columns, connection = places
     who = Who("t", "p", "s", actor="ann", facts=SAID)
     try:
         policy = Boundary(invariants={"rule": rule})
@@ -300,8 +300,8 @@ def test_mask_and_sql_mean_what_the_rule_means(places: tuple[Shelf, Any], rule: 
     except BoundaryError:
         assert expected == set(), "the request is denied, and a claim would have been fine"
         return
-    mask = shelf.mask(within)
-    assert {shelf.ids[row] for row in range(len(shelf)) if mask[row]} == expected
+    mask = columns.mask(within)
+    assert {columns.ids[row] for row in range(len(columns)) if mask[row]} == expected
     where, bound = reach_sql(within)
     rows = connection.execute(f"SELECT id FROM claims WHERE {where}", bound).fetchall()
     assert {id_ for (id_,) in rows} == expected

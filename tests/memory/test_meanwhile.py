@@ -13,7 +13,7 @@ from scalepan.embed import Kind
 from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
 from scalepan.memory.recall.candidates import levels
-from scalepan.memory.recall.candidates.columns import Shelf
+from scalepan.memory.recall.candidates.columns import ClaimColumns
 from scalepan.memory.requests import Agree, Backfill
 from scalepan.redact import Redactor
 from tests.memory.conftest import StandIn
@@ -286,11 +286,11 @@ def _add(memory: Memory, text: str) -> Any:
 
 
 def test_rows_that_are_not_there_yet_belong_to_nobody() -> None:
-    shelf = Shelf()
-    for column in shelf._columns.values():
+    columns = ClaimColumns()
+    for column in columns._columns.values():
         column[:] = 1
-    shelf._reserve(1500)
-    assert all(not column[1024:].any() for column in shelf._columns.values())
+    columns._reserve(1500)
+    assert all(not column[1024:].any() for column in columns._columns.values())
 
 
 def test_a_search_sees_one_state_of_the_index(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -334,11 +334,11 @@ def test_what_is_shut_while_a_slow_level_searches_is_not_shown(
 
 
 def test_masks_are_shared_and_cannot_be_written(memory: Memory) -> None:
-    shelf = Shelf()
+    columns = ClaimColumns()
     from scalepan.memory.recall.boundary import reach
     from scalepan.policy.boundary import Boundary
 
-    mask = shelf.mask(reach(memory.who, "search", Boundary()))
+    mask = columns.mask(reach(memory.who, "search", Boundary()))
     with pytest.raises(ValueError, match="read-only"):
         mask |= np.ones(len(mask), dtype=bool)
 

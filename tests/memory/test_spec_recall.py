@@ -388,9 +388,9 @@ def test_only_the_side_that_lacks_is_expanded_and_only_once(open_memory: Open, m
     for ladder in (levels.TEXT_LEVELS, levels.VECTOR_LEVELS):
         level = ladder["index"]
 
-        def spied(sought: Any, k: int, level: Any = level) -> Any:
+        def spied(query: Any, k: int, level: Any = level) -> Any:
             asked.append((level.__name__, k))
-            return level(sought, k)
+            return level(query, k)
 
         monkeypatch.setitem(ladder, "index", spied)
     memory = open_memory()

@@ -14,7 +14,7 @@ pytest.importorskip("starlette")
 from scalepan.serve.http.body import BodyLine, lines, media_type, whole
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError, RefusedError
-from scalepan.serve.http.visit import Visit
+from scalepan.serve.http.request import HttpRequest
 
 LIMITS = Limits(body=8, body_seconds=0.05)
 
@@ -37,14 +37,14 @@ class Client:
 
 def read_lines(client: Client) -> list[BodyLine]:
     async def read() -> list[BodyLine]:
-        return [line async for part in lines(client, Visit({}), LIMITS) for line in part]
+        return [line async for part in lines(client, HttpRequest({}), LIMITS) for line in part]
 
     return asyncio.run(read())
 
 
 def read_whole(client: Client, **headers: bytes) -> bytes:
     given_headers = {name.replace("_", "-").encode(): value for name, value in headers.items()}
-    return asyncio.run(whole(client, Visit(given_headers), LIMITS))
+    return asyncio.run(whole(client, HttpRequest(given_headers), LIMITS))
 
 
 @given(st.lists(st.text("ab\n ", max_size=12).map(str.encode), min_size=1, max_size=8))
@@ -62,7 +62,7 @@ def test_a_long_line_in_small_parts_is_not_copied_each_time() -> None:
     parts = [b"x" * 400] * 20_000
 
     async def read() -> list[BodyLine]:
-        return [line async for part in lines(Client(parts), Visit({}), Limits()) for line in part]
+        return [line async for part in lines(Client(parts), HttpRequest({}), Limits()) for line in part]
 
     started = time.process_time()
     assert asyncio.run(read()) == [BodyLine(1, b"".join(parts))]
@@ -101,10 +101,10 @@ def test_a_client_that_goes_is_no_error() -> None:
 
 @pytest.mark.parametrize("good", [b"application/json", b"Application/JSON; charset=UTF-8", b"application/x-ndjson"])
 def test_media_types(good: bytes) -> None:
-    assert media_type(Visit({b"content-type": good})) in (b"application/json", b"application/x-ndjson")
+    assert media_type(HttpRequest({b"content-type": good})) in (b"application/json", b"application/x-ndjson")
 
 
 @pytest.mark.parametrize("bad", [b"", b"text/plain", b"application/json-patch+json", b"application/json; charset=sjis"])
 def test_other_media_types(bad: bytes) -> None:
     with pytest.raises(RefusedError, match="application/json"):
-        media_type(Visit({b"content-type": bad}))
+        media_type(HttpRequest({b"content-type": bad}))

@@ -13,10 +13,10 @@ from scalepan.errors import InputError
 from scalepan.memory.rank import norm_bm25, norm_cos, parameters
 from scalepan.memory.recall.boundary import check_whole, reach
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
-from scalepan.memory.recall.candidates.sought import Hit
+from scalepan.memory.recall.candidates.query import Hit
 from scalepan.memory.recall.contexts import raw_scores
 from scalepan.memory.recall.deadline import Deadline
-from scalepan.memory.recall.search import sought_of
+from scalepan.memory.recall.search import search_query
 from scalepan.memory.recall.weigh import calibrated
 from scalepan.memory.requests import (
     CANDIDATES,
@@ -50,12 +50,12 @@ def candidates(here: "Here", request: AskCandidates) -> LevelCandidates:
     policy = rules.policy.retrieval
     within = reach(ask.who, "search", rules.policy.boundary, ask.scopes, ask.at)
     encoder = keep.encoder(here, rules.policy) if request.vector_level else None
-    sought = sought_of(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
+    query = search_query(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
     chosen = parameters(ask.query, policy, ask.alpha, ask.k)
-    text = TEXT_LEVELS[request.text_level](sought, chosen.k_txt) if request.text_level else []
-    vector = VECTOR_LEVELS[request.vector_level](sought, chosen.k_vec) if encoder is not None else []
+    text = TEXT_LEVELS[request.text_level](query, chosen.k_txt) if request.text_level else []
+    vector = VECTOR_LEVELS[request.vector_level](query, chosen.k_vec) if encoder is not None else []
     return LevelCandidates(
-        _raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(sought.index.morphology)
+        _raw(text), _raw(vector), encoder.model_id if encoder else "", terms_version(query.index.morphology)
     )
 
 

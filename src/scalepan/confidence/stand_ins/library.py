@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_PLACES = 256
 """A word that stands in more sentences than this hardly tells where to look; it bounds the work on hostile text."""
 _NEIGHBOURS = 64
-"""Among so many numbers or dates that are nearly the one sought, it is looked for; the same one is always found."""
+"""Among so many numbers or dates that are nearly the one query, it is looked for; the same one is always found."""
 _HAN_PAIR = re.compile(f"(?=([{HAN}]{{2}}))")
 _Said = tuple[tuple[str, int], ...]
 _FINEST = ("day", "weekday", "month", "year")

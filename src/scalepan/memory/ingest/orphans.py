@@ -46,7 +46,7 @@ def _astray(here: "Here") -> set[str]:
         return set()
     there = here.claims.indexable_ids()
     with index.lock:
-        return index.shelf.row_of.keys() ^ there
+        return index.columns.row_of.keys() ^ there
 
 
 class _Sweep(msgspec.Struct, frozen=True):

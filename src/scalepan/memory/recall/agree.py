@@ -43,7 +43,7 @@ def _compared(here: "Here", index: Index) -> Agreement:
     fresh = Index(index.morphology, index.redactor)
     build(here, fresh)
     with index.lock:
-        mine, theirs = index.shelf.row_of, fresh.shelf.row_of
+        mine, theirs = index.columns.row_of, fresh.columns.row_of
         problems = [f"{id_} is in the index and not in the table" for id_ in sorted(mine.keys() - theirs.keys())]
         problems += [f"{id_} is in the table and not in the index" for id_ in sorted(theirs.keys() - mine.keys())]
         for id_ in sorted(mine.keys() & theirs.keys()):
@@ -54,11 +54,11 @@ def _compared(here: "Here", index: Index) -> Agreement:
 def _differences(id_: str, index: Index, row: int, fresh: Index, other: int) -> list[str]:
     found = []
     for name in _NUMBERS:
-        one, two = float(index.shelf.column(name)[row]), float(fresh.shelf.column(name)[other])
+        one, two = float(index.columns.column(name)[row]), float(fresh.columns.column(name)[other])
         # Times went through microseconds, and NaN stands for none.
         if abs(one - two) > 1e-5 or (one != one) != (two != two):
             found.append(f"{id_}: {name} is {one} in the index and {two} in the table")
-    if index.shelf.content(row) != fresh.shelf.content(other):
+    if index.columns.content(row) != fresh.columns.content(other):
         found.append(f"{id_}: its text or entities differ")
     if index.words.bag(row) != fresh.words.bag(other):
         found.append(f"{id_}: its terms differ")

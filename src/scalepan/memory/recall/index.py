@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scalepan.memory.recall.candidates.columns import Entry, Shelf
+from scalepan.memory.recall.candidates.columns import ClaimColumns, Entry
 from scalepan.memory.recall.candidates.vectors import VectorIndex
 from scalepan.memory.recall.candidates.words import Words
 from scalepan.redact import Redactor
@@ -22,7 +22,7 @@ WORN = 4096
 
 
 class Index:
-    """Rows of shelf, words and vectors are the same rows. Hold `lock` while reading more than one of them."""
+    """Rows of columns, words and vectors are the same rows. Hold `lock` while reading more than one of them."""
 
     def __init__(self, morphology: Morphology, redactor: Redactor, rules: str = "") -> None:
         self.morphology: Morphology = morphology
@@ -31,7 +31,7 @@ class Index:
         self.rules = rules
         """The version of the redactor's policy."""
         self.lock = threading.RLock()
-        self.shelf = Shelf()
+        self.columns = ClaimColumns()
         self.words = Words()
         self.vectors = VectorIndex()
         self.changes = 0
@@ -42,39 +42,39 @@ class Index:
     def add(self, entries: Sequence[Entry], terms_of: Sequence[Sequence[str]]) -> None:
         """Take in claims with their terms; one that was there before is replaced, and needs its vector again."""
         with self.lock:
-            self.shelf.add(entries)
+            self.columns.add(entries)
             self.words.add(terms_of)
             self._changed(len(entries))
 
     def restore(self, entries: Sequence[Entry], words: Words, vectors: VectorIndex) -> None:
         """Take in claims whose terms and vectors are known, into an empty index."""
         with self.lock:
-            self.shelf.add(entries)
+            self.columns.add(entries)
             self.words, self.vectors = words, vectors
 
     def put_vectors(self, ids: Sequence[str], vectors: "NDArray[np.float32]") -> None:
         """Vectors of claims that had none; a claim that has gone meanwhile is passed over."""
         with self.lock:
-            there = [i for i, id_ in enumerate(ids) if id_ in self.shelf.row_of]
-            self.vectors.put([self.shelf.row_of[ids[i]] for i in there], vectors[there])
+            there = [i for i, id_ in enumerate(ids) if id_ in self.columns.row_of]
+            self.vectors.put([self.columns.row_of[ids[i]] for i in there], vectors[there])
             self._changed(len(there))
 
     def drop_vectors(self) -> None:
         """Forget all vectors: another model will make new ones."""
         with self.lock:
             self.vectors = VectorIndex()
-            self._changed(len(self.shelf.row_of))
+            self._changed(len(self.columns.row_of))
 
     def change(self, id_: str, **numbers: float) -> None:
         """New numbers for a claim. Who may see it stays, and what it is found by, so nothing made from it is stale."""
         with self.lock:
-            self.shelf.change(id_, numbers)
+            self.columns.change(id_, numbers)
             self.unsaved += 1
 
     def remove(self, ids: Sequence[str]) -> None:
         """Take claims out."""
         with self.lock:
-            self.shelf.remove(ids)
+            self.columns.remove(ids)
             self._changed(len(ids))
 
     def _changed(self, claims: int) -> None:
@@ -84,7 +84,7 @@ class Index:
     @property
     def worn(self) -> bool:
         """Whether most rows are dead."""
-        return self.shelf.dead > max(WORN, len(self.shelf.row_of))
+        return self.columns.dead > max(WORN, len(self.columns.row_of))
 
 
 def build(here: "Here", index: Index) -> None:

@@ -89,16 +89,16 @@ def _open_own(path: Path) -> BinaryIO:
 
 def save(here: "Here", index: Index) -> None:
     """Write the file, if there is enough in it that the last one has not. Nobody may be writing to the store."""
-    count = len(index.shelf.row_of)
+    count = len(index.columns.row_of)
     if count < WORTH_SAVING or (index.unsaved <= LATE * count and index_path(here.path).exists()):
         return
     name = uuid4().hex
-    rows = sorted(index.shelf.row_of.values())
+    rows = sorted(index.columns.row_of.values())
     words = index.words.saved(rows)
     vectors, has_one = index.vectors.unit_vectors(rows)
     arrays: dict[str, Any] = {
         "made_by": _bytes(_made_by(index, name).encode()),
-        "claims": _bytes(msgspec.msgpack.encode(index.shelf.entries(rows))),
+        "claims": _bytes(msgspec.msgpack.encode(index.columns.entries(rows))),
         "names": _bytes(msgspec.msgpack.encode(words.names)),
         "vector_rows": np.flatnonzero(has_one),
         "vectors": vectors[has_one],

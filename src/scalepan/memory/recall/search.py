@@ -16,7 +16,7 @@ from scalepan.memory.rank import Parameters, parameters
 from scalepan.memory.recall.answers import Recall, Recalled, Rejected
 from scalepan.memory.recall.boundary import opened, reach
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
-from scalepan.memory.recall.candidates.sought import Hit, Sought
+from scalepan.memory.recall.candidates.query import Hit, SearchQuery
 from scalepan.memory.recall.candidates.words import shared
 from scalepan.memory.recall.contexts import expire_in_passing
 from scalepan.memory.recall.curves import fitted_curves
@@ -67,17 +67,17 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now)
     deadline = Deadline(policy.timeout_ms)
     encoder = keep.encoder(here, rules.policy)
-    sought = sought_of(here, rules, ask, within, encoder, deadline)
-    index = sought.index
+    query = search_query(here, rules, ask, within, encoder, deadline)
+    index = query.index
     deadline.check("encoding")
-    chosen = parameters(sought.query, policy, ask.alpha, ask.k)
+    chosen = parameters(query.query, policy, ask.alpha, ask.k)
     curves = fitted_curves(rules, index.morphology, encoder)
-    with sought.one_state():
-        search = _Search(here, sought, chosen, ask.who, partial(clean_text, redactor=rules.redactor))
+    with query.one_state():
+        search = _Search(here, query, chosen, ask.who, partial(clean_text, redactor=rules.redactor))
         text = search.text_side(curves.text)
         vectors = search.vector_side(encoder, curves.vector)
-        weighed = _weighed(sought, text, vectors, chosen, now, policy)
-        sought.deadline.check("scoring")
+        weighed = _weighed(query, text, vectors, chosen, now, policy)
+        query.deadline.check("scoring")
 
         # An activation takes nothing below the threshold; a search shows it, flagged.
         above = int(np.count_nonzero(weighed.score >= policy.threshold))
@@ -110,7 +110,7 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         rejected=[others.rejected(place) for place in others.places[:MOST_REJECTED]],
         notes=search.notes,
         took_ms=(perf_counter() - started) * 1000,
-        why=_why(ask, recalled, others, sought, text, vectors) if ask.why else None,
+        why=_why(ask, recalled, others, query, text, vectors) if ask.why else None,
         population=weighed.people,
     )
     expire_in_passing(here, clock.time())
@@ -118,16 +118,16 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     return answer, _event(answer, weighed, above)
 
 
-def sought_of(
+def search_query(
     here: "Here", rules: Rules, ask: Ask, within: Reach, encoder: "Embedder | None", deadline: Deadline
-) -> Sought:
+) -> SearchQuery:
     """The query, redacted, ready for every level."""
     keep = memory_state(here)
     policy = rules.policy.retrieval
     query = clean_text(ask.query, rules.redactor)
     with deadline.not_counted():
         index = keep.index(here, rules.policy)
-    return Sought(
+    return SearchQuery(
         index,
         here.search,
         within,
@@ -146,36 +146,36 @@ class _Search:
     """Both sides of one search: down their ladders, and once more where too little was found."""
 
     def __init__(
-        self, here: "Here", sought: Sought, chosen: Parameters, who: Who, cleaned: Callable[[str], str]
+        self, here: "Here", query: SearchQuery, chosen: Parameters, who: Who, cleaned: Callable[[str], str]
     ) -> None:
         """`cleaned` makes of an error's text what may be shown and kept: it may quote the query, or a claim."""
-        self.sought = sought
+        self.query = query
         self.notes: list[str] = []
         self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
         self._enough = chosen.k_final / 2
-        with sought.index.lock:
-            mask = sought.mask()
+        with query.index.lock:
+            mask = query.mask()
             self._in_reach = int(np.count_nonzero(mask))
-            self._without_vector = sought.index.vectors.missing(mask)
+            self._without_vector = query.index.vectors.missing(mask)
         self._here, self._who = here, who
         self._cleaned = cleaned
 
     def text_side(self, curve: Curve | None) -> SideFound:
-        level, hits = self._climb(TEXT_LEVELS, self.sought.policy.text.level, "k_txt")
+        level, hits = self._climb(TEXT_LEVELS, self.query.policy.text.level, "k_txt")
         # A curve is fitted on the index's BM25; L2 counts in other units, L0 not at all.
         fitted = curve if level == "index" else None
-        scores = text_scores(level, hits, self.sought.policy, fitted)
+        scores = text_scores(level, hits, self.query.policy, fitted)
         return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", fitted is not None)
 
     def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
-        sought = self.sought
+        query = self.query
         missing = NO_ENCODER if encoder is None else None
         if missing is None and self._without_vector == self._in_reach:
             missing = NO_VECTORS
         if missing is not None:
             self.notes.append(missing)
             return SideFound("", [], [], missing)
-        level, hits = self._climb(VECTOR_LEVELS, sought.policy.vectors.level, "k_vec")
+        level, hits = self._climb(VECTOR_LEVELS, query.policy.vectors.level, "k_vec")
         scores = vector_scores(hits, curve)
         return SideFound(level, hits, scores, "" if level == "index" else f"level {level}", curve is not None)
 
@@ -186,7 +186,7 @@ class _Search:
             backfill_aside(self._here, encoder, rules)
 
     def _climb(
-        self, ladder: Mapping[str, Callable[[Sought, int], list[Hit]]], top: str, k: str
+        self, ladder: Mapping[str, Callable[[SearchQuery, int], list[Hit]]], top: str, k: str
     ) -> tuple[str, list[Hit]]:
         """Hits of the first level that works, from `top` down; each that does not is an event."""
         names = list(ladder)
@@ -199,11 +199,11 @@ class _Search:
                 self._fell_back(name, names[place + 1 : place + 2], error)
         return "", []
 
-    def _twice(self, level: Callable[[Sought, int], list[Hit]], k: str) -> list[Hit]:
-        hits = level(self.sought, self.k[k])
-        if self.sought.policy.dynamic.expand and len(hits) < self._enough:
+    def _twice(self, level: Callable[[SearchQuery, int], list[Hit]], k: str) -> list[Hit]:
+        hits = level(self.query, self.k[k])
+        if self.query.policy.dynamic.expand and len(hits) < self._enough:
             self.k[k] *= 2
-            hits = level(self.sought, self.k[k])
+            hits = level(self.query, self.k[k])
         return hits
 
     def _fell_back(self, level: str, below: list[str], error: Exception) -> None:
@@ -229,18 +229,18 @@ def _being_made(count: int) -> str:
 
 
 def _weighed(
-    sought: Sought, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
+    query: SearchQuery, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
 ) -> Weighed:
-    index = sought.index
+    index = query.index
     with index.lock:
-        shelf = index.shelf
+        columns = index.columns
         ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
-        mask = sought.mask()
+        mask = query.mask()
         # A claim that went while DuckDB searched, or is shut to this caller since then, is no candidate.
-        rows = [row for id_ in ids if (row := shelf.row_of.get(id_)) is not None and mask[row]]
-        claims = [shelf.claim(row) for row in rows]
-        found = Candidates(claims, rows, *shelf.numbers(rows, now, policy.feedback))
-        people = shelf.population(sought.reach, sought.kinds, now, policy.feedback) if claims else NO_SPREAD
+        rows = [row for id_ in ids if (row := columns.row_of.get(id_)) is not None and mask[row]]
+        claims = [columns.claim(row) for row in rows]
+        found = Candidates(claims, rows, *columns.numbers(rows, now, policy.feedback))
+        people = columns.population(query.reach, query.kinds, now, policy.feedback) if claims else NO_SPREAD
     return weigh(found, text, vectors, chosen.alpha, people, policy)
 
 
@@ -327,7 +327,7 @@ class _Others(NamedTuple):
 
 
 def _why(
-    ask: Ask, recalled: Sequence[Recalled], others: _Others, sought: Sought, text: SideFound, vectors: SideFound
+    ask: Ask, recalled: Sequence[Recalled], others: _Others, query: SearchQuery, text: SideFound, vectors: SideFound
 ) -> str:
     """What became of one claim."""
     id_ = ask.why or ""
@@ -338,24 +338,26 @@ def _why(
         if others.weighed.of.claims[place].id == id_:
             rejected = others.rejected(place)
             return f"a candidate with {rejected.score_final:.3f}, not taken: {rejected.reason}"
-    return _why_no_candidate(id_, opened(ask.who), sought, text, vectors)
+    return _why_no_candidate(id_, opened(ask.who), query, text, vectors)
 
 
-def _why_no_candidate(id_: str, classes: tuple[str, ...], sought: Sought, text: SideFound, vectors: SideFound) -> str:
-    index = sought.index
+def _why_no_candidate(
+    id_: str, classes: tuple[str, ...], query: SearchQuery, text: SideFound, vectors: SideFound
+) -> str:
+    index = query.index
     with index.lock:
-        row = index.shelf.row_of.get(id_)
+        row = index.columns.row_of.get(id_)
         # What is out of reach looks as if it were not there, except for a class that the caller's own purpose shuts.
-        wide = sought.reach._replace(classes=classes)
-        if row is None or not index.shelf.mask(wide)[row]:
+        wide = query.reach._replace(classes=classes)
+        if row is None or not index.columns.mask(wide)[row]:
             return "no such claim here: another tenant, project, session or scope, shut by a rule, merged, or forgotten"
-        if not index.shelf.mask(sought.reach)[row]:
+        if not index.columns.mask(query.reach)[row]:
             return "its class is not open to this purpose"
-        if not sought.mask()[row]:
+        if not query.mask()[row]:
             return "its kind was not asked for"
         seen = []
         if text.level == "index":
-            shared = index.words.has_any(row, sought.terms)
+            shared = index.words.has_any(row, query.terms)
             seen.append(f"not among the {len(text.hits)} best by words" if shared else "no word of the query is in it")
         if vectors.level:
             seen.append(

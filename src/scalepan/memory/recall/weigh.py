@@ -10,7 +10,7 @@ from scalepan.memory.claim import Claim
 from scalepan.memory.halflife import recencies
 from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_final
 from scalepan.memory.recall.answers import Features, Gain
-from scalepan.memory.recall.candidates.sought import Hit
+from scalepan.memory.recall.candidates.query import Hit
 from scalepan.memory.recall.population import Population
 from scalepan.policy.retrieval import Curve, Factor, Rerank, Retrieval
 from scalepan.score import Part, Score
@@ -70,7 +70,7 @@ class Candidates(NamedTuple):
     """Claims of both sides, and their numbers as of now."""
 
     claims: "Sequence[Claim]"
-    """As the shelf has them: their own numbers may have faded since."""
+    """As they were stored: their own numbers may have faded since."""
     rows: "Sequence[int]"
     utility: "Column"
     confidence: "Column"

@@ -14,7 +14,7 @@ from scalepan.serve.http.body import media_type, whole
 from scalepan.serve.http.calls import read_json
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import RefusedError
-from scalepan.serve.http.visit import JSON, respond, visit_of
+from scalepan.serve.http.request import JSON, respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.once import once
 from scalepan.serve.tools import OTHER_SECONDS, as_request
@@ -32,16 +32,16 @@ class Answering:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        visit = visit_of(scope)
-        visit.operation = NAME
-        if media_type(visit) != JSON:
+        incoming = visit_of(scope)
+        incoming.operation = NAME
+        if media_type(incoming) != JSON:
             raise RefusedError(415, "VALIDATION_ERROR", "the body has to be application/json")
-        body = await whole(receive, visit, self._limits)
+        body = await whole(receive, incoming, self._limits)
         said = read_json(body, msgspec.json.decode)
         if not isinstance(said, dict):
             raise InputError("the body has to be one object")
         request = as_request(said, requests.AnswerRequest)
-        id_, service, asked = scope["path_params"]["id"], visit.service, visit.caller
+        id_, service, asked = scope["path_params"]["id"], incoming.service, incoming.caller
         answer = partial(decisions.answer_decision, service, id_, request, asked)
         work = partial(once, service, asked, f"{NAME} {id_}", request, answer)
         async with self._work.places.at_once():

@@ -21,8 +21,8 @@ from scalepan.serve.http.metrics import CONTENT_TYPE, Metrics
 from scalepan.serve.http.openapi import Health, document
 from scalepan.serve.http.reads import READS, ReadEndpoint
 from scalepan.serve.http.refused import RefusedError
+from scalepan.serve.http.request import respond, visit_of
 from scalepan.serve.http.services import Services
-from scalepan.serve.http.visit import respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.tokens import Book, listed
 from scalepan.serve.tools import TOOLS

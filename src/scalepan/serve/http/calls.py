@@ -14,8 +14,8 @@ from scalepan.serve.envelope import Caller, failure
 from scalepan.serve.http.body import BodyLine, media_type, whole
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import RefusedError
+from scalepan.serve.http.request import NDJSON, HttpRequest, respond, visit_of
 from scalepan.serve.http.stream import stream
-from scalepan.serve.http.visit import NDJSON, Visit, respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.once import numbered, once
 from scalepan.serve.tools import AgentTool, checked
@@ -45,28 +45,28 @@ class ToolEndpoint:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        visit = visit_of(scope)
-        visit.operation = self.tool.name
-        if media_type(visit) == NDJSON:
-            answer = partial(self._lines, visit)
-            await stream(receive, send, visit, self._limits, self._together, answer)
+        incoming = visit_of(scope)
+        incoming.operation = self.tool.name
+        if media_type(incoming) == NDJSON:
+            answer = partial(self._lines, incoming)
+            await stream(receive, send, incoming, self._limits, self._together, answer)
             return
-        body = await whole(receive, visit, self._limits)
+        body = await whole(receive, incoming, self._limits)
         async with self._work.places.at_once():
-            answers = await (self._array if body.lstrip()[:1] == b"[" else self._single)(visit, body)
+            answers = await (self._array if body.lstrip()[:1] == b"[" else self._single)(incoming, body)
         await respond(send, 200, answers)
 
-    async def _lines(self, visit: Visit, found: Sequence[BodyLine]) -> list[Any]:
+    async def _lines(self, incoming: HttpRequest, found: Sequence[BodyLine]) -> list[Any]:
         """A stream goes on for as long as its token does, and waits for its turn as single requests do."""
-        await visit.still_admitted()
+        await incoming.still_admitted()
         async with self._work.places.in_time():
-            return await self._many(visit, "line", found)
+            return await self._many(incoming, "line", found)
 
-    async def _single(self, visit: Visit, body: bytes) -> Any:
+    async def _single(self, incoming: HttpRequest, body: bytes) -> Any:
         [request] = await self._requests([body])
         if isinstance(request, Exception):
             raise request
-        return await self._one(visit, request, visit.caller)
+        return await self._one(incoming, request, incoming.caller)
 
     async def _requests(self, texts: Sequence[bytes | None]) -> list[Any]:
         """Requests, or in their place what is wrong with them. Where that takes a while, a thread finds it out."""
@@ -106,21 +106,21 @@ class ToolEndpoint:
         except _NOT_READ:  # it stops at the first fault, of the JSON or of what it says; now all are found
             return checked(self.tool, read_json(text, msgspec.json.decode))
 
-    async def _one(self, visit: Visit, request: Any, caller: Caller) -> Any:
-        work = partial(self._run, visit.service, request, caller)
+    async def _one(self, incoming: HttpRequest, request: Any, caller: Caller) -> Any:
+        work = partial(self._run, incoming.service, request, caller)
         if self.tool.keyed:
-            work = partial(once, visit.service, caller, self.tool.name, request, work)
-        answer = await self._do(visit, work)
+            work = partial(once, incoming.service, caller, self.tool.name, request, work)
+        answer = await self._do(incoming, work)
         # A recall has the id of its event in the store; here the caller's own is kept, and the trace joins them.
         same = answer.request_id == caller.request_id
         return answer if same else msgspec.structs.replace(answer, request_id=caller.request_id)
 
-    async def _do(self, visit: Visit, work: Callable[[], R]) -> R:
-        if self.tool.instant and visit.service.fresh_policy() is not None:
+    async def _do(self, incoming: HttpRequest, work: Callable[[], R]) -> R:
+        if self.tool.instant and incoming.service.fresh_policy() is not None:
             return work()
         return await self._work.run(self.tool.seconds, self.tool.name, work)
 
-    async def _array(self, visit: Visit, body: bytes) -> list[Any]:
+    async def _array(self, incoming: HttpRequest, body: bytes) -> list[Any]:
         raw = read_json(body, _decode_array)
         if len(raw) > MOST_IN_ARRAY:
             raise InputError(
@@ -130,12 +130,12 @@ class ToolEndpoint:
         items = [BodyLine(number, bytes(text)) for number, text in enumerate(raw)]
         answers: list[Any] = []
         for start in range(0, len(items), self._together):
-            answers += await self._many(visit, "item", items[start : start + self._together])
+            answers += await self._many(incoming, "item", items[start : start + self._together])
         return answers
 
-    async def _many(self, visit: Visit, noun: str, items: Sequence[BodyLine]) -> list[Any]:
+    async def _many(self, incoming: HttpRequest, noun: str, items: Sequence[BodyLine]) -> list[Any]:
         """An answer for each, in their order; an error takes the place of the answer that it prevented."""
-        asked = visit.caller
+        asked = incoming.caller
         callers = [
             msgspec.structs.replace(
                 asked, request_id=f"{asked.request_id}.{item.number}", key=numbered(asked.key, item.number)
@@ -146,9 +146,9 @@ class ToolEndpoint:
         good = [place for place, request in enumerate(done) if not isinstance(request, Exception)]
         requests, theirs = [done[place] for place in good], [callers[place] for place in good]
         if self.tool.many is not None:
-            found: Sequence[Any] = await self._do(visit, partial(self.tool.many, visit.service, requests, theirs))
+            found: Sequence[Any] = await self._do(incoming, partial(self.tool.many, incoming.service, requests, theirs))
         else:
-            each = map(partial(self._one, visit), requests, theirs)
+            each = map(partial(self._one, incoming), requests, theirs)
             found = await asyncio.gather(*each, return_exceptions=True)
         for place, answer in zip(good, found, strict=True):
             done[place] = answer

@@ -21,8 +21,8 @@ from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Buckets, Limits
 from scalepan.serve.http.metrics import Metrics
 from scalepan.serve.http.refused import CLIENT_GONE, GoneAwayError, Header, RefusedError, status_of
+from scalepan.serve.http.request import HttpRequest, respond
 from scalepan.serve.http.services import Services
-from scalepan.serve.http.visit import Visit, respond
 from scalepan.serve.once import check_key
 from scalepan.serve.operations import Token
 from scalepan.serve.tokens import Book
@@ -75,68 +75,72 @@ class Guard:
             await self._app(scope, receive, send)
             return
         started = perf_counter()
-        visit = scope[Visit.KEY] = Visit(dict(scope["headers"]))
+        incoming = scope[HttpRequest.KEY] = HttpRequest(dict(scope["headers"]))
 
         async def sent(message: Any) -> None:
             if message["type"] == "http.response.start":
-                visit.status = message["status"]
+                incoming.status = message["status"]
                 message["headers"] = [
                     *message["headers"],
                     *_HEADERS,
-                    (b"x-request-id", visit.caller.request_id.encode()),
+                    (b"x-request-id", incoming.caller.request_id.encode()),
                 ]
             else:
-                visit.sent += len(message.get("body", b""))
+                incoming.sent += len(message.get("body", b""))
             await send(message)
 
         self._metrics.in_flight += 1
         try:
-            await self._serve(scope, visit, receive, sent)
+            await self._serve(scope, incoming, receive, sent)
         finally:
             self._metrics.in_flight -= 1
             seconds = perf_counter() - started
             self._metrics.done(
-                visit.operation, visit.status or CLIENT_GONE, seconds, received=visit.received, sent=visit.sent
+                incoming.operation,
+                incoming.status or CLIENT_GONE,
+                seconds,
+                received=incoming.received,
+                sent=incoming.sent,
             )
 
-    async def _serve(self, scope: Any, visit: Visit, receive: Any, send: Any) -> None:
+    async def _serve(self, scope: Any, incoming: HttpRequest, receive: Any, send: Any) -> None:
         try:
-            await self._admit(scope, visit)
+            await self._admit(scope, incoming)
             scope["app"] = self  # so that a route says 405 by an exception
             await self._app(scope, receive, send)
         except GoneAwayError:
-            visit.status = CLIENT_GONE
+            incoming.status = CLIENT_GONE
         except Exception as error:
-            told, status, headers = _as_answer(error, visit)
-            if visit.status:  # an answer is under way already: all that can be done is to break it off
+            told, status, headers = _as_answer(error, incoming)
+            if incoming.status:  # an answer is under way already: all that can be done is to break it off
                 return
-            unread = scope["method"] == "POST" and not visit.body_read
+            unread = scope["method"] == "POST" and not incoming.body_read
             if unread:
                 headers = (*headers, (b"connection", b"close"))
             await respond(send, status, told, headers, more=unread)
             if unread:
-                await linger(receive, visit)
+                await linger(receive, incoming)
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _admit(self, scope: Any, visit: Visit) -> None:
+    async def _admit(self, scope: Any, incoming: HttpRequest) -> None:
         """Refused, unless everything about the request but its body is in order."""
-        if len(visit.headers) != len(scope["headers"]):
+        if len(incoming.headers) != len(scope["headers"]):
             _check_once(scope["headers"])
         if not _PATH.fullmatch(scope["raw_path"]):
             raise RefusedError(404, "NOT_FOUND", "there is nothing here; / says what there is")
-        self._hosts.check(visit.headers)
+        self._hosts.check(incoming.headers)
         peer = scope["client"][0] if scope["client"] else ""
         if scope["path"] in OPEN:
             self._take_turn(peer)
             return
-        token = await self._token(visit, peer)
+        token = await self._token(incoming, peer)
         self._take_turn(_bucket(token, peer))
-        visit.still_admitted = partial(self._readmit, visit, peer)
-        self._seat(visit, token)
+        incoming.still_admitted = partial(self._readmit, incoming, peer)
+        self._seat(incoming, token)
 
-    async def _readmit(self, visit: Visit, peer: str) -> None:
+    async def _readmit(self, incoming: HttpRequest, peer: str) -> None:
         """Look at the token again, and wait for the next turn: a stream of many requests is admitted more than once."""
-        bucket = _bucket(await self._token(visit, peer), peer)
+        bucket = _bucket(await self._token(incoming, peer), peer)
         while seconds := self._buckets.wait(bucket):
             await asyncio.sleep(seconds)
 
@@ -148,10 +152,10 @@ class Guard:
                 429, "RATE_LIMIT", f"over {self._limits.rate:g} requests a second", [(b"retry-after", wait)]
             )
 
-    async def _token(self, visit: Visit, peer: str) -> Token | None:
+    async def _token(self, incoming: HttpRequest, peer: str) -> Token | None:
         """The token of a request; None where none is needed. A wrong one is refused even then."""
         await self._book.freshen()
-        said = visit.headers.get(b"authorization")
+        said = incoming.headers.get(b"authorization")
         if said is None and not self._must_have_token and self._book.empty:
             return None
         bearer = _BEARER.fullmatch(said or b"")
@@ -162,25 +166,29 @@ class Guard:
             raise RefusedError(401, "BOUNDARY_DENIED", problem, [(b"www-authenticate", b'Bearer realm="scalepan"')])
         return token
 
-    def _seat(self, visit: Visit, token: Token | None) -> None:
+    def _seat(self, incoming: HttpRequest, token: Token | None) -> None:
         """Bring the request to its service. A token for one project opens no other."""
         settings = self._services.settings
-        project = _name(visit.headers, b"scalepan-project")
-        session = _name(visit.headers, b"scalepan-session") or settings.session
-        if (key := visit.headers.get(b"idempotency-key")) is not None:
+        project = _name(incoming.headers, b"scalepan-project")
+        session = _name(incoming.headers, b"scalepan-session") or settings.session
+        if (key := incoming.headers.get(b"idempotency-key")) is not None:
             key_ = check_key(key.decode("latin-1"), "idempotency-key")
-            visit.caller = msgspec.structs.replace(visit.caller, key=key_)
+            incoming.caller = msgspec.structs.replace(incoming.caller, key=key_)
         if token is None:
-            visit.service = self._services.service(settings.tenant, project or settings.project, session, None)
+            incoming.service = self._services.service(settings.tenant, project or settings.project, session, None)
             return
         if token.project is not None and project not in (None, token.project):
             raise RefusedError(403, "BOUNDARY_DENIED", "this token is for another project")
-        visit.token = token.id
+        incoming.token = token.id
         identity = f"token {token.id}"
-        visit.caller = msgspec.structs.replace(
-            visit.caller, client=identity, identity=identity, may_answer=bool(token.may_answer), project=token.project
+        incoming.caller = msgspec.structs.replace(
+            incoming.caller,
+            client=identity,
+            identity=identity,
+            may_answer=bool(token.may_answer),
+            project=token.project,
         )
-        visit.service = self._services.service(
+        incoming.service = self._services.service(
             token.tenant,
             token.project if token.project is not None else project or settings.project,
             session,
@@ -188,7 +196,7 @@ class Guard:
         )
 
 
-def _as_answer(error: Exception, visit: Visit) -> tuple[dict[str, Any], int, tuple[Header, ...]]:
+def _as_answer(error: Exception, incoming: HttpRequest) -> tuple[dict[str, Any], int, tuple[Header, ...]]:
     """Envelope, status and headers of an error."""
     headers: tuple[Header, ...] = ()
     if isinstance(error, HTTPException):  # what Starlette itself refuses: a method
@@ -196,7 +204,7 @@ def _as_answer(error: Exception, visit: Visit) -> tuple[dict[str, Any], int, tup
         error = RefusedError(error.status_code, "VALIDATION_ERROR", "this method is not allowed here", headers)
     elif isinstance(error, RefusedError):
         headers = error.headers
-    told = failure(error, visit.caller)
+    told = failure(error, incoming.caller)
     return told, status_of(error, told["error"]["code"]), headers
 
 

@@ -16,7 +16,7 @@ from scalepan.serve.http.body import whole
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError
-from scalepan.serve.http.visit import visit_of
+from scalepan.serve.http.request import visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.service import Service
 
@@ -51,10 +51,10 @@ class Mcp:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
-        visit = visit_of(scope)
-        visit.operation = "mcp"
+        incoming = visit_of(scope)
+        incoming.operation = "mcp"
         if scope["method"] == "POST":
-            body = await whole(receive, visit, self._limits)
+            body = await whole(receive, incoming, self._limits)
             async with self._places.at_once():
                 sessions = await self._loaded()
                 await sessions(scope, _again(body, receive), send)
@@ -67,7 +67,7 @@ class Mcp:
             finally:
                 self._listening.discard(stream)
         if stream.cancelled_caught:
-            if not visit.status:
+            if not incoming.status:
                 raise GoneAwayError
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from scalepan.serve.envelope import caller, failure
 from scalepan.serve.http.refused import RefusedError
-from scalepan.serve.http.visit import respond
+from scalepan.serve.http.request import respond
 
 HEAD_BYTES = 64_000
 MOST_CONNECTIONS = 900

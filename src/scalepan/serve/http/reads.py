@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from scalepan.serve import answers, decisions, pages, recalls
 from scalepan.serve.envelope import Caller, Envelope
-from scalepan.serve.http.visit import respond, visit_of
+from scalepan.serve.http.request import respond, visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.service import Service
 from scalepan.serve.tools import SEARCH_SECONDS
@@ -90,9 +90,9 @@ class ReadEndpoint:
 
     async def __call__(self, scope: Any, _: Any, send: Any) -> None:
         """Answer a request."""
-        visit = visit_of(scope)
-        visit.operation = self._read.name
-        work = partial(self._read.run, visit.service, scope["path_params"].get("id", ""), visit.caller)
+        incoming = visit_of(scope)
+        incoming.operation = self._read.name
+        work = partial(self._read.run, incoming.service, scope["path_params"].get("id", ""), incoming.caller)
         async with self._work.places.at_once():
             found = await self._work.run(SEARCH_SECONDS, "reading", work)
         await respond(send, 200, msgspec.to_builtins(found, enc_hook=str))

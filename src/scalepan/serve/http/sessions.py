@@ -15,7 +15,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from scalepan.serve.envelope import Caller, caller
 from scalepan.serve.http.hosts import Hosts
 from scalepan.serve.http.limits import Limits
-from scalepan.serve.http.visit import visit_of
+from scalepan.serve.http.request import visit_of
 from scalepan.serve.http.work import Work
 from scalepan.serve.mcp import Context, Door
 from scalepan.serve.service import Service

@@ -12,7 +12,7 @@ from scalepan.serve.envelope import failure
 from scalepan.serve.http.body import LINGER_SECONDS, BodyLine, lines
 from scalepan.serve.http.limits import Limits
 from scalepan.serve.http.refused import GoneAwayError, RefusedError
-from scalepan.serve.http.visit import NDJSON, Visit
+from scalepan.serve.http.request import NDJSON, HttpRequest
 
 MOST_WAITING = 8_000_000
 """Bytes of answers buffered for a client that sends everything before it reads."""
@@ -22,14 +22,14 @@ _encode = msgspec.json.Encoder(enc_hook=str).encode_lines
 async def stream(
     receive: Any,
     send: Any,
-    visit: Visit,
+    incoming: HttpRequest,
     limits: Limits,
     together: int,
     answer: Callable[[Sequence[BodyLine]], Awaitable[list[Any]]],
 ) -> None:
     """Answer lines as they come. What ends the stream before its time is its last line."""
     outbox = Outbox(send, limits.body_seconds)
-    inbox = Inbox(receive, visit, limits, outbox)
+    inbox = Inbox(receive, incoming, limits, outbox)
     gone = False
     try:
         async with asyncio.TaskGroup() as beside:
@@ -44,7 +44,7 @@ async def stream(
             except (ScalepanError, TimeoutError) as error:
                 problem = error
             if problem is not None:
-                outbox.put(_encode([failure(problem, visit.caller)]))
+                outbox.put(_encode([failure(problem, incoming.caller)]))
                 await inbox.linger()
             outbox.put(None)
             await carrying
@@ -61,10 +61,10 @@ class Inbox:
     A further part is always awaited, because that is how a client is seen to go.
     """
 
-    def __init__(self, receive: Any, visit: Visit, limits: Limits, outbox: "Outbox") -> None:
+    def __init__(self, receive: Any, incoming: HttpRequest, limits: Limits, outbox: "Outbox") -> None:
         self._receive = receive
         self._outbox = outbox
-        self._lines = lines(receive, visit, limits)
+        self._lines = lines(receive, incoming, limits)
         self._waiting: asyncio.Queue[list[BodyLine] | None] = asyncio.Queue(1)
         self.get = self._waiting.get
         self.problem: RefusedError | None = None

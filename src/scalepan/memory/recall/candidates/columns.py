@@ -42,7 +42,7 @@ _COLUMNS: dict[str, Any] = {
 
 
 class Entry(NamedTuple):
-    """A claim as the shelf takes it, with the times that its numbers are from, in seconds since 1970."""
+    """A claim as the columns store it, with the times that its numbers are from, in seconds since 1970."""
 
     claim: Claim
     utility_at: float
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
         return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed)
 
 
-class Shelf:
+class ClaimColumns:
     """Rows are only ever added; one that is removed is dead, and no mask has it. Hold the index's lock to use it."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class Shelf:
             self._populations.clear()
 
     def mask(self, reach: Reach, kinds: Sequence[str] | None = None) -> "Mask":
-        """The rows that a request may read. Kept until the shelf changes: many requests share a reach."""
+        """The rows that a request may read. Cached until the columns change: many requests share a reach."""
         key = (reach, tuple(kinds) if kinds is not None else None)
         found = self._masks.get(key)
         if found is None:
@@ -218,14 +218,14 @@ class Shelf:
         return self._faded("utility", rows, now, policy.utility_half_life_days)
 
     def claim(self, row: int) -> Claim:
-        """A claim as it was put on the shelf: `numbers` has what time and votes have made of it."""
+        """A claim as it was stored: `numbers` has what time and votes have made of it."""
         claim = self._claims[row]
         if claim is None:
             raise KeyError(row)
         return claim
 
     def entries(self, rows: Sequence[int]) -> list[Entry]:
-        """Claims as the shelf takes them, with the numbers that they have now."""
+        """Claims as the columns store them, with the numbers that they have now."""
         columns = zip(
             rows,
             *(self.column(name)[rows].tolist() for name in ("utility", "confidence", "quality")),

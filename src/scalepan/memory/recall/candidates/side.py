@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from scalepan.memory.recall.candidates.sought import Hit, Sought, ranked
+from scalepan.memory.recall.candidates.query import Hit, SearchQuery, ranked
 from scalepan.store.duckdb.extensions import FullText, NearestNeighbors
 
 Copy = TypeVar("Copy", FullText, NearestNeighbors)
@@ -24,26 +24,26 @@ class Side(Generic[Copy]):
         self._key: object = None
         self._copy: Copy | None = None
 
-    def search(self, sought: Sought, k: int) -> list[Hit]:
+    def search(self, query: SearchQuery, k: int) -> list[Hit]:
         """The k best claims."""
         # The index's lock comes first wherever both are held, so that no two searches wait for each other.
-        with sought.deadline.not_counted(), sought.index.lock, self._lock:
-            ask = self._asking(self._filled(sought), sought, k)
-        with self._lock, sought.deadline.seconds_left(self.stage) as seconds:
+        with query.deadline.not_counted(), query.index.lock, self._lock:
+            ask = self._asking(self._filled(query), query, k)
+        with self._lock, query.deadline.seconds_left(self.stage) as seconds:
             found = ask(seconds)
-        with sought.index.lock:
-            return ranked(sought.index, found)
+        with query.index.lock:
+            return ranked(query.index, found)
 
-    def _filled(self, sought: Sought) -> Copy:
-        key = (sought.reach, sought.kinds, sought.index.changes)
+    def _filled(self, query: SearchQuery) -> Copy:
+        key = (query.reach, query.kinds, query.index.changes)
         if self._copy is None or self._key != key:
-            self._copy, self._key = self._copied(sought, np.flatnonzero(sought.mask()).tolist()), key
+            self._copy, self._key = self._copied(query, np.flatnonzero(query.mask()).tolist()), key
         return self._copy
 
-    def _copied(self, sought: Sought, rows: list[int]) -> Copy:
+    def _copied(self, query: SearchQuery, rows: list[int]) -> Copy:
         raise NotImplementedError
 
-    def _asking(self, copy: Copy, sought: Sought, k: int) -> Callable[[float], Found]:
+    def _asking(self, copy: Copy, query: SearchQuery, k: int) -> Callable[[float], Found]:
         """What finds the best rows of the copy, in so many seconds at most."""
         raise NotImplementedError
 
@@ -53,12 +53,12 @@ class TextSide(Side[FullText]):
 
     stage = "fts"
 
-    def _copied(self, sought: Sought, rows: list[int]) -> FullText:
-        words = sought.index.words
+    def _copied(self, query: SearchQuery, rows: list[int]) -> FullText:
+        words = query.index.words
         return FullText((row, words.coded(row)) for row in rows)
 
-    def _asking(self, copy: FullText, sought: Sought, k: int) -> Callable[[float], Found]:
-        codes, text = sought.index.words.codes(sought.terms), sought.policy.text
+    def _asking(self, copy: FullText, query: SearchQuery, k: int) -> Callable[[float], Found]:
+        codes, text = query.index.words.codes(query.terms), query.policy.text
         return lambda seconds: copy.search(codes, k, text.k1, text.b, seconds) if codes else []
 
 
@@ -67,13 +67,13 @@ class VectorSide(Side[NearestNeighbors]):
 
     stage = "vss"
 
-    def _copied(self, sought: Sought, rows: list[int]) -> NearestNeighbors:
-        vectors = sought.index.vectors
+    def _copied(self, query: SearchQuery, rows: list[int]) -> NearestNeighbors:
+        vectors = query.index.vectors
         there = [row for row in rows if vectors.has(row)]
         return NearestNeighbors(there, vectors.of(there), vectors.width)
 
-    def _asking(self, copy: NearestNeighbors, sought: Sought, k: int) -> Callable[[float], Found]:
-        return lambda seconds: copy.search(sought.vector, k, seconds)
+    def _asking(self, copy: NearestNeighbors, query: SearchQuery, k: int) -> Callable[[float], Found]:
+        return lambda seconds: copy.search(query.vector, k, seconds)
 
 
 class Sides:

@@ -26,7 +26,7 @@ FEW = 0.25
 
 
 class VectorIndex:
-    """A unit vector for each row of a shelf that has one."""
+    """A unit vector for each row that has one."""
 
     def __init__(self) -> None:
         self._matrix = np.zeros((0, 0), dtype=np.float32)

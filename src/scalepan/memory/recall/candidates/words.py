@@ -38,7 +38,7 @@ class SavedWords(NamedTuple):
 
 
 class Words:
-    """Terms to rows and rows to terms. Rows are a shelf's, and come in rising order."""
+    """Terms to rows and rows to terms. Rows are those of the columns, and come in rising order."""
 
     def __init__(self) -> None:
         self._terms: dict[str, int] = {}

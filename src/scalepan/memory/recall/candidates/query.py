@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class SearchQuery:
     """A query, ready for every level: what may be read, and what is asked."""
 
     index: Index
@@ -38,7 +38,7 @@ class Sought:
 
     def mask(self) -> "NDArray[np.bool_]":
         """The rows that may be read. It is true as long as the index's lock is held."""
-        return self.index.shelf.mask(self.reach, self.kinds)
+        return self.index.columns.mask(self.reach, self.kinds)
 
     def one_state(self) -> AbstractContextManager[object]:
         """Hold this from the first look at the index to the last, so that all of them see the same claims.
@@ -60,5 +60,5 @@ class Hit(NamedTuple):
 
 def ranked(index: Index, found: list[tuple[int, float]]) -> list[Hit]:
     """Rows and scores, best first, as hits; without those that were removed since they were found."""
-    there = [(id_, raw) for row, raw in found if (id_ := index.shelf.ids[row])]
+    there = [(id_, raw) for row, raw in found if (id_ := index.columns.ids[row])]
     return [Hit(id_, raw, rank) for rank, (id_, raw) in enumerate(there, 1)]

@@ -16,7 +16,7 @@ _REQUEST_ID = re.compile(rb"[\w.:-]{1,100}", re.ASCII)
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-class Visit:
+class HttpRequest:
     """What the guard finds out about a request, and the endpoints use. It stands in the scope under KEY."""
 
     KEY = "scalepan"
@@ -43,10 +43,10 @@ class Visit:
         self.body_read = False
 
 
-def visit_of(scope: Mapping[str, Any]) -> Visit:
-    """The visit that a scope belongs to."""
-    visit: Visit = scope[Visit.KEY]
-    return visit
+def visit_of(scope: Mapping[str, Any]) -> HttpRequest:
+    """The request that a scope belongs to."""
+    incoming: HttpRequest = scope[HttpRequest.KEY]
+    return incoming
 
 
 async def respond(send: Any, status: int, data: Any, headers: tuple[Header, ...] = (), *, more: bool = False) -> None:
