@@ -7,10 +7,9 @@ import msgspec
 
 from scalepan import clock
 from scalepan.errors import NotFoundError
-from scalepan.memory.claim import Claim, Fading
-from scalepan.memory.ingest.add import clean_text, redacted_claim
+from scalepan.memory.claim import Fading
 from scalepan.memory.recall.boundary import check_whole, reach, reach_to_change
-from scalepan.memory.recall.search import outgoing
+from scalepan.memory.redaction import clean_text, exported, outgoing
 from scalepan.memory.requests import (
     EXPORT,
     GET,
@@ -29,7 +28,6 @@ from scalepan.memory.requests import (
 )
 from scalepan.memory.state import Rules, memory_state
 from scalepan.memory.stored import claim_within, claims_of
-from scalepan.redact import Redactor
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits, reads
 from scalepan.store.own import AddEvent
@@ -147,8 +145,4 @@ def export_page(here: "Here", request: ExportPage) -> Listed:
         request.who.tenant, request.who.project, of_claims, fading.now, after=request.after, limit=request.limit + 1
     )
     found = claims_of(here, rows[: request.limit], fading)
-    return Listed([redacted_claim(claim, _redactor(claim, rules)) for claim in found], more=len(rows) > request.limit)
-
-
-def _redactor(claim: Claim, rules: Rules) -> Redactor:
-    return rules.secrets_only if claim.boundary_class == "pii" else rules.redactor
+    return Listed([exported(claim, rules) for claim in found], more=len(rows) > request.limit)

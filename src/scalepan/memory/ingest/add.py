@@ -8,15 +8,14 @@ import numpy as np
 
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
-from scalepan.memory.claim import SECONDS_A_DAY, Claim, Entity, NewClaim, Provenance, moment, written, zoned
+from scalepan.memory.claim import SECONDS_A_DAY, Entity, NewClaim, Provenance, moment, written
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh
+from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_provenance, stricter
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
 from scalepan.memory.state import Rules, check_no_secret, memory_state
-from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
-from scalepan.redact import Redactor
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 
     from scalepan.store import Here
 
-SECRET_TEXT = "[secret:claim]"  # noqa: S105 - a placeholder, not a secret
-"""What is kept of a claim of class secret."""
 _PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance"}
 _AS_GIVEN = tuple(
     name for name in NewClaim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _PREPARED
@@ -140,67 +137,11 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted, claim.id is not None)
 
 
-def clean(said: str, boundary_class: str, rules: Rules) -> tuple[str, str, dict[str, int]]:
-    """A text as it may be kept, its class, and what was cut, by kind."""
-    if boundary_class == "secret":
-        return SECRET_TEXT, "secret", {"secret": 1}
-    # Controls first: one inside of a secret would hide it from the rules.
-    text = without_controls(said)
-    found = rules.redactor.redact(text)
-    counts: dict[str, int] = {}
-    for finding in found.findings:
-        counts[finding.kind] = counts.get(finding.kind, 0) + 1
-    if rules.policy.redact.store_pii and any(finding.category == "pii" for finding in found.findings):
-        kept = rules.secrets_only.redact(text)
-        cut = {finding.kind for finding in kept.findings}
-        return kept.text, _stricter(boundary_class, "pii"), {kind: n for kind, n in counts.items() if kind in cut}
-    return found.text, boundary_class, counts
-
-
-def _stricter(one: str, other: str) -> str:
-    return max(one, other, key=lambda name: CLASSES.index(name))
-
-
 def _provenance(said: Provenance, who: Who, rules: Rules, now: float) -> Provenance:
     """Where a claim comes from; who says it and when is known even if nobody wrote it down."""
     actor = said.actor or clean_actor(who, rules.redactor)
     filled = msgspec.structs.replace(said, at=said.at or written(now), actor=actor)
     return redacted_provenance(filled.checked(), rules.redactor)
-
-
-def clean_text(said: str, redactor: Redactor) -> str:
-    """Any text beside a claim's own, as it may be kept and shown: without controls, then without what is redacted."""
-    return redactor.redact(without_controls(said)).text
-
-
-def redacted_provenance(provenance: Provenance, redactor: Redactor) -> Provenance:
-    """Provenance without secrets and personal data: a URL may carry a token, a note anything.
-
-    A time that is none was kept by an older version, and could be any text.
-    """
-    fields = {name: getattr(provenance, name) for name in ("actor", "source", "note")}
-    cleaned = {name: clean_text(value, redactor) for name, value in fields.items() if value}
-    return msgspec.structs.replace(provenance, at=zoned(provenance.at) if provenance.at else None, **cleaned)
-
-
-def redacted_entity(entity: Entity, redactor: Redactor) -> Entity:
-    """The same for the name of what a claim is about."""
-    return msgspec.structs.replace(entity, name=" ".join(clean_text(entity.name, redactor).split())[:LONGEST])
-
-
-def clean_actor(who: Who, redactor: Redactor) -> str | None:
-    """Who asks, as it is kept: a name, on one line."""
-    return " ".join(clean_text(who.actor, redactor).split())[:LONGEST] if who.actor else None
-
-
-def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
-    """A whole claim, redacted once more."""
-    return msgspec.structs.replace(
-        claim,
-        text=clean_text(claim.text, redactor),
-        provenance=redacted_provenance(claim.provenance, redactor),
-        entities=[redacted_entity(entity, redactor) for entity in claim.entities],
-    )
 
 
 def _moment(text: str, path: str) -> float:
@@ -237,7 +178,7 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
                     vectors[claim.row.id] = request.vectors[place]
                     models.setdefault(request.model or "", []).append(claim.row.id)
             else:
-                boundary_class = _stricter(same[there], boundary_class)
+                boundary_class = stricter(same[there], boundary_class)
                 if boundary_class != same[there]:
                     # The same words, now said to be stricter: they are, for everybody.
                     raised[there] = boundary_class

@@ -9,9 +9,10 @@ import msgspec
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError
 from scalepan.memory.claim import Entity, Fading
-from scalepan.memory.ingest.add import clean, entity_names, redacted_claim, redacted_entity, redacted_provenance
+from scalepan.memory.ingest.add import entity_names
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
 from scalepan.memory.recall.index import indexed_text
+from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, memory_state

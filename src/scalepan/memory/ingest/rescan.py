@@ -9,11 +9,12 @@ import numpy as np
 
 from scalepan.errors import ConflictError, InputError
 from scalepan.memory.claim import Claim, Entity, claim_of
-from scalepan.memory.ingest.add import clean, entity_names, redacted_entity, redacted_provenance
+from scalepan.memory.ingest.add import entity_names
 from scalepan.memory.ingest.change import MOST_TRIES
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.index import indexed_text
 from scalepan.memory.recall.saved import drop
+from scalepan.memory.redaction import clean, redacted_entity, redacted_provenance
 from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
 from scalepan.memory.state import Rules, memory_state
 from scalepan.store.duckdb.wire import GoneError

@@ -7,12 +7,12 @@ import msgspec
 
 from scalepan import clock
 from scalepan.memory.claim import written
-from scalepan.memory.ingest.add import clean_actor
 from scalepan.memory.ingest.forget import without_gone
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.contexts import Expire, expire
 from scalepan.memory.recall.search import recall
 from scalepan.memory.receipt import inputs_of
+from scalepan.memory.redaction import clean_actor
 from scalepan.memory.requests import ACTIVATE, SEARCH, Ask
 from scalepan.memory.state import Rules, memory_state
 from scalepan.store.ids import new_id

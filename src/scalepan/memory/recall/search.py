@@ -9,8 +9,6 @@ import numpy as np
 
 from scalepan import clock
 from scalepan.errors import ScalepanError, TookTooLongError
-from scalepan.memory.claim import Claim
-from scalepan.memory.ingest.add import clean_text, redacted_claim
 from scalepan.memory.ingest.rescan import backfill_aside
 from scalepan.memory.rank import Parameters, parameters
 from scalepan.memory.recall.answers import Recall, Recalled, Rejected
@@ -35,6 +33,7 @@ from scalepan.memory.recall.weigh import (
     vector_scores,
     weigh,
 )
+from scalepan.memory.redaction import clean_text, outgoing
 from scalepan.memory.requests import Ask
 from scalepan.memory.standing.decay import tell_decay_in_passing
 from scalepan.memory.state import Rules, memory_state
@@ -302,13 +301,6 @@ def _recalled(
             )
         )
     return recalled, left_out
-
-
-def outgoing(claim: Claim, rules: Rules, within: Reach) -> Claim:
-    """A claim on its way out: secrets are always cut, personal data unless its class is open to this purpose."""
-    kept = claim.boundary_class == "pii" and "pii" in within.classes and "pii" not in within.redacted
-    redactor = rules.secrets_only if kept else rules.redactor
-    return redacted_claim(claim, redactor)
 
 
 class _Others(NamedTuple):

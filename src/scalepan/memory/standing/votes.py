@@ -10,9 +10,9 @@ import msgspec
 
 from scalepan import clock
 from scalepan.errors import ConflictError, InputError, NotFoundError
-from scalepan.memory.ingest.add import clean_actor, clean_text
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
+from scalepan.memory.redaction import clean_actor, clean_text
 from scalepan.memory.requests import UNDO_VOTE, VOTE, UndoVote, Vote, Voted
 from scalepan.memory.standing.receipt import vote_inputs
 from scalepan.memory.standing.standing import BASE, SET, Standing, history, replay

@@ -1,0 +1,82 @@
+"""Redaction of claims, on the way in and on the way out: what may be stored of them, and what a caller may see."""
+
+import msgspec
+
+from scalepan.memory.claim import Claim, Entity, Provenance, zoned
+from scalepan.memory.state import Rules
+from scalepan.names import LONGEST, without_controls
+from scalepan.policy.boundary import CLASSES
+from scalepan.redact import Redactor
+from scalepan.store.reach import Reach
+from scalepan.store.request import Who
+
+SECRET_TEXT = "[secret:claim]"  # noqa: S105 - a placeholder, not a secret
+"""What is kept of a claim of class secret."""
+
+
+def clean(said: str, boundary_class: str, rules: Rules) -> tuple[str, str, dict[str, int]]:
+    """A text as it may be kept, its class, and what was cut, by kind."""
+    if boundary_class == "secret":
+        return SECRET_TEXT, "secret", {"secret": 1}
+    # Controls first: one inside of a secret would hide it from the rules.
+    text = without_controls(said)
+    found = rules.redactor.redact(text)
+    counts: dict[str, int] = {}
+    for finding in found.findings:
+        counts[finding.kind] = counts.get(finding.kind, 0) + 1
+    if rules.policy.redact.store_pii and any(finding.category == "pii" for finding in found.findings):
+        kept = rules.secrets_only.redact(text)
+        cut = {finding.kind for finding in kept.findings}
+        return kept.text, stricter(boundary_class, "pii"), {kind: n for kind, n in counts.items() if kind in cut}
+    return found.text, boundary_class, counts
+
+
+def stricter(one: str, other: str) -> str:
+    return max(one, other, key=lambda name: CLASSES.index(name))
+
+
+def clean_text(said: str, redactor: Redactor) -> str:
+    """Any text beside a claim's own, as it may be kept and shown: without controls, then without what is redacted."""
+    return redactor.redact(without_controls(said)).text
+
+
+def redacted_provenance(provenance: Provenance, redactor: Redactor) -> Provenance:
+    """Provenance without secrets and personal data: a URL may carry a token, a note anything.
+
+    A time that is none was kept by an older version, and could be any text.
+    """
+    fields = {name: getattr(provenance, name) for name in ("actor", "source", "note")}
+    cleaned = {name: clean_text(value, redactor) for name, value in fields.items() if value}
+    return msgspec.structs.replace(provenance, at=zoned(provenance.at) if provenance.at else None, **cleaned)
+
+
+def redacted_entity(entity: Entity, redactor: Redactor) -> Entity:
+    """The same for the name of what a claim is about."""
+    return msgspec.structs.replace(entity, name=" ".join(clean_text(entity.name, redactor).split())[:LONGEST])
+
+
+def clean_actor(who: Who, redactor: Redactor) -> str | None:
+    """Who asks, as it is kept: a name, on one line."""
+    return " ".join(clean_text(who.actor, redactor).split())[:LONGEST] if who.actor else None
+
+
+def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
+    """A whole claim, redacted once more."""
+    return msgspec.structs.replace(
+        claim,
+        text=clean_text(claim.text, redactor),
+        provenance=redacted_provenance(claim.provenance, redactor),
+        entities=[redacted_entity(entity, redactor) for entity in claim.entities],
+    )
+
+
+def outgoing(claim: Claim, rules: Rules, within: Reach) -> Claim:
+    """A claim on its way out: secrets are always cut, personal data unless its class is open to this purpose."""
+    kept = claim.boundary_class == "pii" and "pii" in within.classes and "pii" not in within.redacted
+    redactor = rules.secrets_only if kept else rules.redactor
+    return redacted_claim(claim, redactor)
+
+
+def exported(claim: Claim, rules: Rules) -> Claim:
+    """A claim in its owner's own copy: personal data that the policy stores stays in it."""
+    return redacted_claim(claim, rules.secrets_only if claim.boundary_class == "pii" else rules.redactor)
