@@ -76,3 +76,13 @@ def test_the_block_to_paste(client: str) -> None:
     server = block["mcpServers"]["scalepan"]
     assert (server["command"], server["args"]) == ("/bin/scalepan", ["mcp", "--project", "a b"])
     assert clients.where(client)
+
+
+def test_a_tool_cannot_answer_with_a_claim_that_is_not_fenced() -> None:
+    from scalepan.memory.requests import GET, VOTE
+    from scalepan.serve.envelope import Envelope
+    from scalepan.serve.recalls import does
+
+    with pytest.raises(TypeError, match=r"memory\.get answers with a claim, which must be fenced"):
+        does(GET, Envelope)
+    assert callable(does(VOTE, Envelope))

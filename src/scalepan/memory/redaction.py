@@ -1,5 +1,7 @@
 """Redaction of claims, on the way in and on the way out: what may be stored of them, and what a caller may see."""
 
+from typing import Any, get_type_hints
+
 import msgspec
 
 from scalepan.memory.claim import Claim, Entity, Provenance, zoned
@@ -10,6 +12,17 @@ from scalepan.redact import Redactor
 from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 
+VERBATIM = frozenset(
+    [
+        *("id", "tenant", "project", "session", "kind", "scope", "boundary_class", "content_hash"),
+        *("created_at", "updated_at", "merged_into"),
+    ]
+)
+"""Fields of a claim that hold no free text: ids, names with a grammar, times, digests. Any other text is redacted, also
+that of a field that is added later."""
+_FREE_TEXT = tuple(
+    name for name, hint in get_type_hints(Claim).items() if hint in (str, str | None) and name not in VERBATIM
+)
 SECRET_TEXT = "[secret:claim]"  # noqa: S105 - a placeholder, not a secret
 """What is kept of a claim of class secret."""
 
@@ -60,11 +73,16 @@ def clean_actor(who: Who, redactor: Redactor) -> str | None:
     return " ".join(clean_text(who.actor, redactor).split())[:LONGEST] if who.actor else None
 
 
+def redacted_field(name: str, value: Any, redactor: Redactor) -> Any:
+    """A field of a claim as it may be stored and shown. What is not known to be safe is redacted."""
+    return clean_text(value, redactor) if isinstance(value, str) and name not in VERBATIM else value
+
+
 def redacted_claim(claim: Claim, redactor: Redactor) -> Claim:
     """A whole claim, redacted once more."""
     return msgspec.structs.replace(
         claim,
-        text=clean_text(claim.text, redactor),
+        **{name: redacted_field(name, getattr(claim, name), redactor) for name in _FREE_TEXT},
         provenance=redacted_provenance(claim.provenance, redactor),
         entities=[redacted_entity(entity, redactor) for entity in claim.entities],
     )

@@ -55,7 +55,7 @@ class Ask(_Query, frozen=True, kw_only=True):
     diverse: Annotated[
         bool | None,
         Meta(
-            description="Spread the answer out as an active context is: MMR, few an entity. Default: the policy's "
+            description="Spread the answer out as an active context is: MMR, few per entity. Default: the policy's "
             "retrieval.diversity.search."
         ),
     ] = None
@@ -128,7 +128,7 @@ class Forget(Request, frozen=True):
 
 
 class Forgotten(msgspec.Struct, frozen=True):
-    """How many claims are gone. Ids are not repeated: they are a trace too."""
+    """How many claims are gone. Ids are not echoed: they would reveal what was deleted."""
 
     count: int
 

@@ -28,7 +28,7 @@ class Caller(msgspec.Struct, frozen=True):
     trace_id: str
     client: str | None = None
     identity: str | None = None
-    """By what the door knows who asks: a token. It is what a question is asked by, and cannot be answered by."""
+    """The caller's token. Whoever asked a question may not answer it."""
     may_answer: bool | None = None
     """Whether the token may answer questions; None where there is no token, and the client is this user's own."""
     project: str | None = None

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import inspect
 
 from scalepan.doors import shown
-from scalepan.memory.claim import NewClaim, Provenance
+from scalepan.memory.claim import Claim, NewClaim, Provenance
 from scalepan.memory.method import do
 from scalepan.memory.requests import ADD, Add
 from scalepan.serve import answers
@@ -16,7 +17,6 @@ from scalepan.serve.service import Service
 from scalepan.store.operation import Operation
 
 if TYPE_CHECKING:
-    from scalepan.memory import Claim
     from scalepan.memory.recall.answers import Recall
 
 Run = Callable[[Service, Any, Caller], Any]
@@ -32,13 +32,24 @@ def recalls(operation: Operation[Any, "Recall"]) -> Run:
 
 
 def does(operation: Operation[Any, Any], answer: type[Any]) -> Run:
-    """What a tool does that gives what the operation gives."""
+    """What a tool does that gives what the operation gives. Claims must be fenced, so there may be none in it."""
+    if holds_claim(inspect.type_info(operation.response)):
+        raise TypeError(f"{operation.name} answers with a claim, which must be fenced: use `recalls` or `claim`")
 
     def run(service: Service, request: Any, asked: Caller) -> Any:
         response = service.do(operation, request, asked)
         return answer(**msgspec.structs.asdict(response), **service.envelope(asked, "retrieval"))
 
     return run
+
+
+def holds_claim(info: inspect.Type) -> bool:
+    """Whether data of a type has a claim in it."""
+    if isinstance(info, inspect.StructType):
+        return info.cls is Claim or any(holds_claim(field.type) for field in info.fields)
+    inner = (getattr(info, name, None) for name in ("type", "item_type", "value_type"))
+    several = (*getattr(info, "types", ()), *getattr(info, "item_types", ()))
+    return any(holds_claim(one) for one in (*inner, *several) if isinstance(one, inspect.Type))
 
 
 def adds(answer: type[Any]) -> Run:

@@ -28,7 +28,7 @@ class AgentTool(NamedTuple):
     request: type[msgspec.Struct]
     answer: type[Envelope]
     run: Callable[[Service, Any, Caller], Envelope] | None
-    """None: a door has to ask a person, and does it itself."""
+    """None: the transport handles it, because it may have to ask a person."""
     seconds: float = OTHER_SECONDS
     read_only: bool = True
     destructive: bool = False
@@ -38,7 +38,7 @@ class AgentTool(NamedTuple):
     path: str = ""
     """Where it stands under /v1; by default its name."""
     instant: bool = False
-    """Only reckons: with the policy at hand there is nothing to wait for, and no thread is worth its while."""
+    """CPU only and fast: runs on the event loop, not in a thread."""
     keyed: bool = False
     """Writes to the store: under a key, sent again, it is applied once."""
     many: Callable[[Service, Sequence[Any], Sequence[Caller]], Sequence[Envelope | Exception]] | None = None

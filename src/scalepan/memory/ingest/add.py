@@ -12,7 +12,7 @@ from scalepan.memory.claim import SECONDS_A_DAY, Entity, NewClaim, Provenance, m
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh
-from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_provenance, stricter
+from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
 from scalepan.memory.state import Rules, check_no_secret, memory_state
 from scalepan.policy.boundary import CLASSES
@@ -32,7 +32,7 @@ _PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "proven
 _AS_GIVEN = tuple(
     name for name in NewClaim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _PREPARED
 )
-"""Fields of a new claim that are columns as they are."""
+"""Fields of a new claim that become columns without further steps. Free text among them is redacted: see `VERBATIM`."""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -116,7 +116,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     updated = _moment(claim.updated_at, "updated_at") if claim.updated_at else None
     searched = indexed_text(text, boundary_class, rules.redactor)
     row = ClaimRow(
-        **{name: getattr(claim, name) for name in _AS_GIVEN},
+        **{name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN},
         id=id_,
         tenant=who.tenant,
         project=who.project,

@@ -304,7 +304,7 @@ def _recalled(
 
 
 class _Others(NamedTuple):
-    """Candidates that were not taken, best first, and why those were not that were fit."""
+    """Candidates that were not taken, best first, and the reason each eligible one was skipped."""
 
     weighed: Weighed
     places: list[int]
