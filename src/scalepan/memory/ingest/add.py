@@ -67,6 +67,8 @@ def add(here: "Here", request: Add) -> AllAdded:
     keep = memory_state(here)
     rules = keep.rules(here, request)
     check_invariants(request.who, "add", rules.policy.boundary)
+    for kind in {claim.kind for claim in request.claims}:
+        check_no_secret(kind, "kind", rules.redactor)
     for claim in request.claims:
         check_class(request.who, claim.boundary_class)
         if claim.id is not None:

@@ -15,7 +15,7 @@ from scalepan.memory.recall.index import indexed_text
 from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
-from scalepan.memory.state import Rules, memory_state
+from scalepan.memory.state import Rules, check_no_secret, memory_state
 from scalepan.memory.stored import claim_within, reachable
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
@@ -66,6 +66,7 @@ def update(here: "Here", request: Update) -> Updated:
     """Change a claim. What follows from its text is made beside the writer, and again if somebody else was quicker."""
     state = memory_state(here)
     rules = state.rules(here, request)
+    check_no_secret(request.kind, "kind", rules.redactor)
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
     within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = clock.time()
