@@ -1,5 +1,5 @@
 # make demo: see Scalepan work.  make test: run every check.  Both set up what they need, once.
-.PHONY: demo test lint unit real inspector bench docs lock clean
+.PHONY: demo test lint unit real inspector emitters bench docs lock clean
 
 # Tests start many processes; each would compile all of Scalepan again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -22,11 +22,15 @@ unit: .venv/.ready
 
 # Real encoders, processes and commands. SCALEPAN_STRESS=20 tries races and kills that many times as often.
 real: .venv/.ready
-	.venv/bin/python -m pytest -n 2 --dist loadfile -p no:schemathesis -p no:faker tests/real
+	.venv/bin/python -m pytest -n 2 --dist loadfile -p no:schemathesis -p no:faker --ignore=tests/real/emitters tests/real
 
 # What needs Node: the MCP inspector's command line against both doors. Not part of "make test".
 inspector: .venv/.ready .venv-inspector/.ready
 	.venv/bin/python -m pytest tests/real/test_inspector.py
+
+# Real agents and instrumentations write logs, and independent parsers read them. 2 GB of packages; not part of "make test".
+emitters: .venv/.ready .venv-logs/.ready
+	.venv/bin/python -m pytest -p no:schemathesis -p no:faker tests/real/emitters
 
 bench: .venv/.ready
 	.venv/bin/python -m bench.value
@@ -57,3 +61,6 @@ clean:
 
 .venv-inspector/.ready: locks/inspector.txt locks/inspector/package-lock.json scripts/inspector.sh | .venv/.ready
 	@scripts/inspector.sh
+
+.venv-logs/.ready: locks/logs.txt locks/logs-genai.txt locks/logs/package-lock.json scripts/logs.sh | .venv/.ready
+	@scripts/logs.sh

@@ -17,7 +17,7 @@ from typing import Any
 
 import scalepan
 from scalepan.samples import TRACES
-from scalepan.trace.readers.jsonl import TraceLine
+from scalepan.trace.readers import TraceLine
 
 HOME = str(Path(scalepan.__file__).parent)
 

@@ -13,7 +13,7 @@ from scalepan.files import open_source
 from scalepan.policy.files import read_file
 from scalepan.store import Store
 from scalepan.store.policies import WhosePolicy
-from scalepan.trace.readers.jsonl import read_jsonl
+from scalepan.trace.readers import read_jsonl
 from tests.cli.conftest import Run, run  # noqa: F401 - a fixture
 
 ENDLESS = ["/dev/zero", "/dev/full"]

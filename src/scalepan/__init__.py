@@ -42,7 +42,15 @@ if TYPE_CHECKING:
     from scalepan.memory import AsyncMemory, Memory
     from scalepan.policy import Policy, ScoringWeights, load_policy
     from scalepan.score import Part, Rule, Score
-    from scalepan.trace import ReasoningTrace, TraceValuer, VectorCache, evaluate_value, read_jsonl
+    from scalepan.trace import (
+        ReasoningTrace,
+        TraceValuer,
+        VectorCache,
+        evaluate_value,
+        read_jsonl,
+        record,
+        recorded_tool,
+    )
 
 __version__ = "0.1.0"
 
@@ -75,7 +83,15 @@ _HOMES = {
     "scalepan.memory": ("AsyncMemory", "Memory"),
     "scalepan.policy": ("Policy", "ScoringWeights", "load_policy"),
     "scalepan.score": ("Part", "Rule", "Score"),
-    "scalepan.trace": ("ReasoningTrace", "TraceValuer", "VectorCache", "evaluate_value", "read_jsonl"),
+    "scalepan.trace": (
+        "ReasoningTrace",
+        "TraceValuer",
+        "VectorCache",
+        "evaluate_value",
+        "read_jsonl",
+        "record",
+        "recorded_tool",
+    ),
 }
 __all__ = [
     "ActionDecision",
@@ -113,6 +129,8 @@ __all__ = [
     "is_passed",
     "load_policy",
     "read_jsonl",
+    "record",
+    "recorded_tool",
     "scorer",
     "session",
     "weighted_average",

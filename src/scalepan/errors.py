@@ -14,6 +14,7 @@ ScalepanError
         └── UnansweredError  a call was sent and not answered, so it may still be applied; can be repeated safely
 
 PolicyWarning           a policy, or a part of it, that is not trusted and therefore not used
+RecordingWarning        a trace that was recorded could not be written
 
 Each error has a code, which other programs see (contract memory.53).
 """
@@ -89,6 +90,10 @@ class NotMeasuredError(ScalepanError, ValueError):
 
 class PolicyWarning(UserWarning):
     """Part of a policy is not used, because the user did not name the file it is in."""
+
+
+class RecordingWarning(UserWarning):
+    """A recorded trace could not be written. The agent whose work it was goes on."""
 
 
 class MissingExtraError(ScalepanError):

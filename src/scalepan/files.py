@@ -70,6 +70,20 @@ def write_text_private(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line to a file that several processes may add to. Half a line at its end, of one that died, is ended."""
+    import fcntl
+
+    with open(open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "ab+", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if file.seek(0, os.SEEK_END):
+            file.seek(-1, os.SEEK_END)
+            line = line if file.read(1) == b"\n" else b"\n" + line
+        remaining = memoryview(line + b"\n")
+        while remaining:
+            remaining = remaining[file.write(remaining) :]
+
+
 def make_file(path: Path) -> None:
     """Create an empty file, unless there is one; afterwards only its owner can read it.
 

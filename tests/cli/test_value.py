@@ -91,7 +91,7 @@ def test_many_bad_rows_are_counted_not_all_shown(run: Run, tmp_path: Path) -> No
     ("args", "error"),
     [
         (["none.jsonl"], "none.jsonl: cannot be read: No such file or directory"),
-        (["."], ".: is a folder; give it as FOLDER/*.jsonl"),
+        (["none/*.jsonl"], "none/*.jsonl: matches no file"),
         (["empty.jsonl"], "empty.jsonl: no trace in it"),
         (["binary.jsonl"], "binary.jsonl: no good trace in it"),
         (["good.jsonl", "--explain", "kp:trace:zzz"], "no trace 'kp:trace:zzz' in the input"),

@@ -2,18 +2,30 @@
 
 import io
 import json
+from collections.abc import Iterator
 
 import pytest
 
 from scalepan.errors import InputError
 from scalepan.trace import BadRow, TraceLine, TraceValuer, read_jsonl
-from scalepan.trace.batch import Summary, Valued, value_stream
-from scalepan.trace.readers import jsonl
+from scalepan.trace.batch import Skipped, TraceItem, value_items
+from scalepan.trace.readers import source
+from scalepan.trace.summary import Summary, Valued
 from tests.trace.traces import trace_dict
 
 
 def lines(*rows: object) -> bytes:
     return b"\n".join(row if isinstance(row, bytes) else json.dumps(row).encode() for row in rows)
+
+
+def value(data: bytes, *, strict: bool = False) -> Iterator[Valued | BadRow]:
+    """The rows of a file as they are valued."""
+    items = (TraceItem("t.jsonl", n, row) for n, row in enumerate(read_jsonl(io.BytesIO(data), "t.jsonl"), 1))
+    for item in value_items(items, TraceValuer(embedder=None), strict=strict):
+        assert not isinstance(item, Skipped)
+        row = item.valued or item.row
+        assert isinstance(row, (Valued, BadRow))
+        yield row
 
 
 def read(data: bytes) -> list[tuple[int, str]]:
@@ -39,14 +51,14 @@ def test_line_ends_and_a_byte_order_mark_do_not_matter(start: bytes, ending: byt
 
 
 def test_a_line_too_long_to_be_a_trace_is_one_bad_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 5000)
+    monkeypatch.setattr(source, "MAX_LINE_BYTES", 5000)
     rows = read(b"x" * 30_000 + b"\n" + lines(trace_dict()))
     assert rows == [(1, "t.jsonl:1: is longer than 5,000 bytes"), (2, "kp:trace:1")]
 
 
 def test_rows_keep_their_order_around_bad_ones() -> None:
     data = lines(trace_dict(id="kp:trace:a"), b"?", trace_dict(id="kp:trace:b"), b"?", b"?")
-    rows = list(value_stream(io.BytesIO(data), "t.jsonl", TraceValuer(embedder=None)))
+    rows = list(value(data))
     assert [row.trace.id if isinstance(row, Valued) else row.line for row in rows] == [
         "kp:trace:a",
         2,
@@ -57,9 +69,7 @@ def test_rows_keep_their_order_around_bad_ones() -> None:
 
 
 def test_strict_stops_at_the_first_bad_row() -> None:
-    rows = value_stream(
-        io.BytesIO(lines(trace_dict(), b"?", trace_dict())), "t.jsonl", TraceValuer(embedder=None), strict=True
-    )
+    rows = value(lines(trace_dict(), b"?", trace_dict()), strict=True)
     next(rows)
     with pytest.raises(InputError, match=r"t\.jsonl:2: is not JSON"):
         next(rows)
@@ -67,9 +77,8 @@ def test_strict_stops_at_the_first_bad_row() -> None:
 
 def test_a_summary_counts_all_and_keeps_the_best() -> None:
     summary = Summary()
-    valuer = TraceValuer(embedder=None)
     many = [trace_dict(confidence=i / 200, id=f"kp:trace:{i}") for i in range(200)]
-    for row in value_stream(io.BytesIO(lines(*many, b"?")), "t.jsonl", valuer):
+    for row in value(lines(*many, b"?")):
         summary.add(row)
     assert (summary.count, summary.bad, sum(summary.bins.counts)) == (200, 1, 200)
     assert [row.trace.id for row in summary.top[:3]] == ["kp:trace:199", "kp:trace:198", "kp:trace:197"]

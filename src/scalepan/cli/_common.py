@@ -113,9 +113,12 @@ def open_input(name: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def progress(label: str, total: int | None) -> "Iterator[Progress]":
-    """A progress bar on stderr for what takes longer than two seconds; nothing where nobody looks."""
-    bar = Progress(label, total)
+def progress(label: str, total: int | None, unit: str | None = None) -> "Iterator[Progress]":
+    """A progress bar on stderr for what takes longer than two seconds; nothing where nobody looks.
+
+    With a `unit`, the rate of what `count` counts stands beside it.
+    """
+    bar = Progress(label, total, unit)
     try:
         yield bar
     finally:
@@ -127,10 +130,11 @@ class Progress:
 
     PATIENCE = 2.0
 
-    def __init__(self, label: str, total: int | None) -> None:
+    def __init__(self, label: str, total: int | None, unit: str | None = None) -> None:
         from time import monotonic
 
-        self._label, self._total = label, total
+        self._label, self._total, self._unit = label, total, unit
+        self._started, self._counted = monotonic(), 0
         self._shown_from = monotonic() + self.PATIENCE if sys.stderr.isatty() else None
         self._clock = monotonic
         self._bar: click._termui_impl.ProgressBar[int] | None = None
@@ -141,10 +145,21 @@ class Progress:
         if self._shown_from is None or self._clock() < self._shown_from:
             return
         if self._bar is None:
-            self._bar = click.progressbar(length=self._total or 0, label=self._label, file=sys.stderr)
+            self._bar = click.progressbar(
+                length=self._total or 0, label=self._label, file=sys.stderr, item_show_func=self._rate
+            )
             self._bar.__enter__()
         self._bar.update(position - self._at)
         self._at = position
+
+    def count(self) -> None:
+        """One more of what the unit names is done."""
+        self._counted += 1
+
+    def _rate(self, _: object) -> str | None:
+        if self._unit is None:
+            return None
+        return f"{self._counted / max(self._clock() - self._started, 1e-9):,.0f} {self._unit}/s"
 
     def close(self) -> None:
         """Take the bar away."""

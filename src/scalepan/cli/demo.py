@@ -10,15 +10,17 @@ import click
 import msgspec
 
 from scalepan.cli._common import complain, show
-from scalepan.cli.value import explanation, summary_view
+from scalepan.cli._value_views import explanation, summary_view
 from scalepan.embed import find_encoder
 from scalepan.errors import counted
 from scalepan.evals import CaseFile, Evaluator, OutputFile, diagnose
 from scalepan.evals.summary import RunSummary
 from scalepan.policy import Policy, load_policy
 from scalepan.samples import CASES, CLAIMS, OUTPUTS, TRACES
-from scalepan.trace.batch import Summary, value_stream
+from scalepan.trace.batch import Skipped, read_files, value_items
+from scalepan.trace.files import input_files
 from scalepan.trace.readers import BadRow
+from scalepan.trace.summary import Summary
 from scalepan.trace.value import TraceValuer
 
 EXPLAINED = "kp:trace:customer_service-0003"
@@ -45,12 +47,16 @@ def demo() -> None:
     show(Rule("How valuable is each trace?"))
     summary = Summary()
     explained = None
-    with TRACES.open("rb") as stream:
-        for row in value_stream(stream, TRACES.name, valuer):
+    for item in value_items(read_files(input_files(TRACES)), valuer):
+        if isinstance(item, Skipped):
+            continue
+        row = item.valued
+        if row is None and isinstance(item.row, BadRow):
+            summary.add(item.row)
+            complain(item.row.error)
+        elif row is not None:
             summary.add(row)
-            if isinstance(row, BadRow):
-                complain(row.error)
-            elif row.trace.id == EXPLAINED:
+            if row.trace.id == EXPLAINED:
                 explained = row
     show(*summary_view(summary))
     show(f"{counted(summary.bad, 'bad row')} reported and skipped", "")

@@ -25,12 +25,12 @@ from scalepan.confidence import (
 )
 from scalepan.confidence.gate import ASKING_FAILED, Handler
 from scalepan.errors import InputError, ScalepanError, quoted
-from scalepan.loop.ending import Ending, redacted_trace, trace_of, with_quality
+from scalepan.loop.ending import Ending, trace_of, with_quality
 from scalepan.loop.evidence import Answered, agreement_of, factors_so_far, judged
 from scalepan.loop.notes import Notes
 from scalepan.loop.offers import claims_from_trace
 from scalepan.loop.report import Asked, Ballot, Report
-from scalepan.loop.steps import Steps, ToolCall, error_text
+from scalepan.loop.steps import Steps
 from scalepan.loop.surroundings import Kit, kit_for, policy_of, stored_layers
 from scalepan.memory import Claim, Memory, NewClaim, Recalled
 from scalepan.memory.claim import Signal
@@ -41,6 +41,9 @@ from scalepan.redact import Redactor
 from scalepan.score import Score, not_measured
 from scalepan.store.ids import new_id
 from scalepan.trace import ReasoningTrace, TraceValuer
+from scalepan.trace.recording.call import ToolCall
+from scalepan.trace.recording.texts import error_summary
+from scalepan.trace.redaction import redacted_trace
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -138,7 +141,7 @@ class Session:
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         # Ctrl-C and the like end a session without a known outcome.
         if self._ending == "unknown" and isinstance(error, Exception):
-            self.fail(error_text(error, self._redacted))
+            self.fail(error_summary(error, self._redacted))
         self._notes.tried("the trace was not valued", self._value)
         if self.trace is not None:
             self._notes.from_store("the value was not stored", partial(self._keep_value, self.trace))

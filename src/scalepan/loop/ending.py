@@ -6,8 +6,6 @@ from typing import Literal
 
 import msgspec
 
-from scalepan.inforce import redacted
-from scalepan.redact import Redactor
 from scalepan.trace import Metadata, Outcome, ReasoningTrace, Step, Task
 
 Ending = Literal["succeeded", "failed", "unknown"]
@@ -43,26 +41,6 @@ def trace_of(
         steps=list(steps),
         outcome=Outcome(result_summary=summary or ending, confidence=confidence),
     )
-
-
-def redacted_trace(trace: ReasoningTrace, redactor: Redactor) -> ReasoningTrace:
-    """The same trace as it may be stored: the texts of the agent, its tools and its task, redacted."""
-    replace = msgspec.structs.replace
-    return replace(
-        trace,
-        metadata=replace(trace.metadata, agent_id=redacted(trace.metadata.agent_id, redactor)),
-        task=replace(trace.task, objective=redacted(trace.task.objective, redactor)),
-        steps=[_redacted_step(step, redactor) for step in trace.steps],
-        outcome=replace(trace.outcome, result_summary=redacted(trace.outcome.result_summary, redactor)),
-    )
-
-
-def _redacted_step(step: Step, redactor: Redactor) -> Step:
-    tool = step.tool
-    if tool is not None:
-        tool = msgspec.structs.replace(tool, name=redacted(tool.name, redactor))
-    texts = {name: redacted(getattr(step, name), redactor) for name in ("content", "input", "output_summary")}
-    return msgspec.structs.replace(step, tool=tool, **texts)
 
 
 def with_quality(trace: ReasoningTrace, quality: float) -> ReasoningTrace:

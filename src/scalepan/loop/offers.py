@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from scalepan.errors import shorten
-from scalepan.loop.ending import redacted_trace
 from scalepan.loop.steps import FAILED, has_failed
 from scalepan.memory import NewClaim, Provenance
 from scalepan.policy import load_policy
 from scalepan.redact import Redactor
 from scalepan.trace import ReasoningTrace, Step
+from scalepan.trace.redaction import redacted_trace
 
 LONGEST = 400
 

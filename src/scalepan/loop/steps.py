@@ -2,17 +2,14 @@
 
 import threading
 from collections.abc import Callable
-from time import perf_counter
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from scalepan.errors import own_words, shorten
+from scalepan.errors import shorten
 from scalepan.trace import Step, Tool
 from scalepan.trace.model import StepType
+from scalepan.trace.recording.call import ToolCall
+from scalepan.trace.recording.texts import LONGEST_SUMMARY, as_text, error_summary, summary
 
-LONGEST_SUMMARY, LONGEST_ERROR, LOOKED_AT = 500, 200, 10_000
 FAILED = "failed: "
 """How the summary of a failed tool call begins."""
 
@@ -47,10 +44,17 @@ class Steps:
             if source:
                 self._observed.append(content)
 
-    def ended(self, call: "ToolCall", latency_ms: float) -> None:
+    def started(self, call: ToolCall) -> None:
+        """A step is written when the call ends."""
+
+    def words(self, error: BaseException) -> str:
+        """An exception in one line."""
+        return error_summary(error, self.redact)
+
+    def ended(self, call: ToolCall, latency_ms: float) -> None:
         """A tool call that succeeded or failed."""
-        output = None if call.output is None else as_text(call.output)
-        told = None if call.output is None else _summary(call.output, self.redact)
+        output = None if call.output is None else shorten(as_text(call.output), LONGEST_SUMMARY)
+        told = None if call.output is None else summary(call.output, self.redact)
         with self._lock:
             self._steps.append(
                 Step(
@@ -72,75 +76,6 @@ class Steps:
             return StepDone(tuple(self._steps), tuple(self._calls), tuple(self._outputs), tuple(self._observed))
 
 
-class ToolCall:
-    """A running tool call: `with s.tool("orders", {"customer": 17}) as call: call.output = …`.
-
-    An exception is a failure, and reaches the caller unchanged.
-    """
-
-    def __init__(self, steps: Steps, name: str, input: Any = None) -> None:  # noqa: A002 - the trace's word for it
-        self.name = name
-        self.input = _plain(input)
-        self.output: Any = None
-        self.error: str | None = None
-        self._steps = steps
-        self._start = 0.0
-
-    def fail(self, why: str) -> None:
-        """Report that the tool failed, without an exception."""
-        self.error = why
-
-    def __enter__(self) -> "ToolCall":
-        self._start = perf_counter()
-        return self
-
-    def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
-        if error is not None:
-            self.error = error_text(error, self._steps.redact)
-        self._steps.ended(self, (perf_counter() - self._start) * 1000.0)
-
-
 def has_failed(step: Step) -> bool:
     """Whether a tool call states that it failed. Other tools' logs do not say."""
     return (step.output_summary or "").startswith(FAILED)
-
-
-def as_text(value: Any) -> str:
-    """A tool's result as one short text.
-
-    >>> as_text({"id": 17, "open": True})
-    '{"id":17,"open":true}'
-    """
-    return shorten(_text(value), LONGEST_SUMMARY)
-
-
-def _summary(value: Any, redact: Callable[[str], str]) -> str:
-    """The same, redacted. It looks far enough ahead that no secret is cut in half at the end."""
-    text = _text(value)
-    seen = text[:LOOKED_AT]
-    found = redact(seen)
-    if len(seen) < len(text):
-        found = found[: max(len(found) - LONGEST_SUMMARY, 0)] + "…"
-    return shorten(found, LONGEST_SUMMARY)
-
-
-def error_text(error: BaseException, redact: Callable[[str], str]) -> str:
-    """An exception in one line, redacted before it is shortened."""
-    name, said = type(error).__name__, redact(own_words(error, str)[:LOOKED_AT])
-    return name if said in ("", name) else f"{name}: {shorten(said, LONGEST_ERROR)}"
-
-
-def _text(value: Any) -> str:
-    plain = _plain(value)
-    try:
-        return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()
-    except Exception:
-        return own_words(value)
-
-
-def _plain(value: Any) -> Any:
-    """Plain data; anything else by its repr."""
-    try:
-        return msgspec.to_builtins(value, enc_hook=own_words)
-    except Exception:
-        return shorten(value, LONGEST_SUMMARY)

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from scalepan.trace.gate import Raise, ValueGate
     from scalepan.trace.model import Metadata, Outcome, ReasoningTrace, Step, Task, Tool, trace_schema
     from scalepan.trace.readers import BadRow, TraceLine, read_jsonl
+    from scalepan.trace.recording import Recording, record, recorded_tool
     from scalepan.trace.value import TraceValuer, ValueDetails, evaluate_value
     from scalepan.trace.vectors import Near, VectorCache
 
@@ -18,6 +19,7 @@ __all__ = [
     "Outcome",
     "Raise",
     "ReasoningTrace",
+    "Recording",
     "Step",
     "Task",
     "Tool",
@@ -28,6 +30,8 @@ __all__ = [
     "VectorCache",
     "evaluate_value",
     "read_jsonl",
+    "record",
+    "recorded_tool",
     "trace_schema",
 ]
 
@@ -37,6 +41,7 @@ __getattr__, __dir__ = lazily(
         "scalepan.trace.gate": ["ValueGate", "Raise"],
         "scalepan.trace.model": ["Metadata", "Outcome", "ReasoningTrace", "Step", "Task", "Tool", "trace_schema"],
         "scalepan.trace.readers": ["BadRow", "TraceLine", "read_jsonl"],
+        "scalepan.trace.recording": ["Recording", "record", "recorded_tool"],
         "scalepan.trace.value": ["TraceValuer", "ValueDetails", "evaluate_value"],
         "scalepan.trace.vectors": ["Near", "VectorCache"],
     },

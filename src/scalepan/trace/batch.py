@@ -1,79 +1,107 @@
-"""Files of traces, valued one after the other: the result of each row, and a summary."""
+"""Files of traces, read and valued one after the other, in constant memory."""
 
-import heapq
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
-from scalepan.draw import Bins
+from scalepan.errors import InputError, ScalepanError
 from scalepan.score import Score
-from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.readers import BadRow, read_jsonl
+from scalepan.trace.files import InputFile
+from scalepan.trace.readers import (
+    BadRow,
+    SeenRecords,
+    Source,
+    TraceLine,
+    find_reader,
+    open_path,
+    read_source,
+    reader_named,
+)
+from scalepan.trace.summary import Valued
 from scalepan.trace.value import TraceValuer
 
-TOP = 20
 
+class TraceItem(NamedTuple):
+    """A trace or a bad record, and where it is."""
 
-class Valued(NamedTuple):
-    """A trace and its value."""
-
-    trace: ReasoningTrace
-    score: Score
+    file: str
+    number: int
+    """Its number in the file, from 1, bad records counted."""
+    row: TraceLine | BadRow
+    score: Score | None = None
+    """A trace's value, after `value_items`."""
 
     @property
-    def value(self) -> float:
-        """The number; a trace that could be read always has one."""
-        return float(self.score)
+    def valued(self) -> Valued | None:
+        """The trace with its value; None for a bad record."""
+        return Valued(self.row.trace, self.score) if isinstance(self.row, TraceLine) and self.score else None
 
 
-def value_stream(
-    stream: BinaryIO, name: str, valuer: TraceValuer, *, strict: bool = False
-) -> Iterator[Valued | BadRow]:
-    """Every row of a file in its order; with `strict` the first bad one is raised."""
-    rows = read_jsonl(stream, name)
-    while some := list(islice(rows, valuer.batch_size)):
-        scores = valuer.evaluate_many([row.trace for row in some if not isinstance(row, BadRow)])
-        for row in some:
-            if not isinstance(row, BadRow):
-                yield Valued(row.trace, next(scores))
+class Skipped(NamedTuple):
+    """A file in a folder that holds no traces."""
+
+    file: str
+
+
+Position = Callable[[int], None]
+"""Told how many bytes of all files have been read."""
+
+
+def read_files(
+    files: Iterable[InputFile],
+    *,
+    format: str | None = None,  # noqa: A002 - the option's name
+    position: Position | None = None,
+) -> Iterator[TraceItem | Skipped]:
+    """Every trace and bad record of all files in order. A file that breaks is one bad record; then comes the next."""
+    if format is not None:
+        reader_named(format)  # a name that does not exist is the caller's mistake, not each file's
+    seen = SeenRecords()
+    before = 0
+    for file in files:
+        number = 0
+        try:
+            with _opened(file) as source:
+                if format is None and not file.named and find_reader(source.head) is None:
+                    yield Skipped(file.name)
+                    continue
+                for row in read_source(source, format, seen):
+                    number += 1
+                    yield TraceItem(file.name, number, row)
+                    if position is not None:
+                        position(before + source.position)
+        except ScalepanError as error:
+            problem = error if isinstance(error, InputError) else InputError(str(error), file=file.name)
+            yield TraceItem(file.name, number + 1, BadRow(problem.line or 0, problem))
+        before += file.size
+
+
+@contextmanager
+def _opened(file: InputFile) -> Iterator[Source]:
+    if file.path is not None:
+        with open_path(file.path, file.name) as source:
+            yield source
+    else:
+        yield Source(sys.stdin.buffer, file.name)
+
+
+def value_items(
+    items: Iterable[TraceItem | Skipped], valuer: TraceValuer, *, strict: bool = False
+) -> Iterator[TraceItem | Skipped]:
+    """The same items, each trace with its value; with `strict` the first bad record is raised."""
+    remaining = iter(items)
+    while some := list(islice(remaining, valuer.batch_size)):
+        scores = valuer.evaluate_many(
+            item.row.trace for item in some if isinstance(item, TraceItem) and isinstance(item.row, TraceLine)
+        )
+        for item in some:
+            if isinstance(item, Skipped):
+                yield item
+            elif isinstance(item.row, TraceLine):
+                yield item._replace(score=next(scores))
             elif strict:
-                raise row.error
+                raise item.row.error
             else:
-                yield row
-
-
-class Summary:
-    """The summary of a run of any length: counts, spread, the first rows and the best."""
-
-    def __init__(self) -> None:
-        self.bins = Bins()
-        self.count = 0
-        self.shared = 0
-        self.bad = 0
-        self.unmeasured: dict[str, int] = {}
-        """How many traces had a part that was not measured, by part."""
-        self.first: list[Valued] = []
-        self._top: list[tuple[float, int, Valued]] = []
-
-    def add(self, row: Valued | BadRow) -> None:
-        """Add one row."""
-        if isinstance(row, BadRow):
-            self.bad += 1
-            return
-        self.count += 1
-        self.shared += row.score.details.gate.verdict == "share"
-        self.bins.add(row.value)
-        for part in row.score.parts:
-            if part.source != "measured":
-                self.unmeasured[part.name] = self.unmeasured.get(part.name, 0) + 1
-        if len(self.first) < 2 * TOP:
-            self.first.append(row)
-        # The count breaks ties, so that rows themselves are never compared; the earlier of two equals stays.
-        heapq.heappush(self._top, (row.value, -self.count, row))
-        if len(self._top) > TOP:
-            heapq.heappop(self._top)
-
-    @property
-    def top(self) -> list[Valued]:
-        """The best rows, best first."""
-        return [row for _, _, row in sorted(self._top, key=lambda item: item[:2], reverse=True)]
+                yield item

@@ -27,6 +27,9 @@ STEP_TYPES: frozenset[str] = frozenset(("thought", "tool_call", "observation", "
 # The key under which `extra` travels through msgspec.
 _EXTRA = "scalepan:extra"
 
+# Where a trace that was made from another tool's log, and each of its steps, says so.
+_ORIGIN = "scalepan:origin"
+
 
 class _Unknown(dict[str, Any]):
     """Unknown keys. Its own type, so that no JSON can pass for one."""
@@ -36,6 +39,38 @@ class _Node(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     """A piece of a trace. Immutable; `extra` holds unknown keys."""
 
     extra: _Unknown = msgspec.field(default_factory=_Unknown, name=_EXTRA)
+
+
+class StepOrigin(_Node, frozen=True, kw_only=True):
+    """What another tool's log says of a step beyond the format."""
+
+    call_id: str | None = None
+    """Joins a call and its observation."""
+    failed: bool | None = None
+    """Of an observation: whether the log says that the call failed; None if it does not say."""
+    refused: bool | None = None
+    """Of an observation: a person refused the call, or interrupted it."""
+    at: str | None = None
+    """When, as the log has it."""
+
+
+class TraceOrigin(_Node, frozen=True, kw_only=True):
+    """Which log a reader made a trace from. Such a trace may leave open what a native one must state."""
+
+    format: str
+    """The reader's name."""
+    session: str | None = None
+    project: str | None = None
+    parent: str | None = None
+    """Id of the trace whose agent started this one as a sub-agent."""
+    model: str | None = None
+    ended: str | None = None
+    """How the run ended, in the log's own word. It is not success."""
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    unmapped: dict[str, int] = {}
+    """Records of the log that became no step, counted by kind."""
 
 
 class Tool(_Node, frozen=True, kw_only=True):
@@ -55,15 +90,16 @@ class Step(_Node, frozen=True, kw_only=True):
     input: Any = None
     output_summary: str | None = None
     latency_ms: Annotated[float, Meta(ge=0)] | None = None
+    origin: StepOrigin | None = msgspec.field(default=None, name=_ORIGIN)
 
 
 class Metadata(_Node, frozen=True, kw_only=True):
-    """When, in which field, with what success. `success` is None only if another tool's log does not say."""
+    """When, in which field, with what success. None stands only where another tool's log does not say."""
 
-    created_at: str
+    created_at: str | None
     task_domain: str
     success: bool | None
-    quality_score: Share
+    quality_score: Share | None
     visibility: Annotated[Visibility, in_order(Visibility)]
     privacy_level: Annotated[PrivacyLevel, in_order(PrivacyLevel)]
     agent_id: str | None = None
@@ -118,6 +154,7 @@ class ReasoningTrace(_Node, frozen=True, kw_only=True):
     outcome: Outcome
     source_skill: str | None = None
     knowledge_graph_delta: KnowledgeGraphDelta | None = None
+    origin: TraceOrigin | None = msgspec.field(default=None, name=_ORIGIN)
 
     @property
     def text(self) -> str:
@@ -125,7 +162,7 @@ class ReasoningTrace(_Node, frozen=True, kw_only=True):
         return " ".join([self.task.objective, *[step.content or "" for step in self.steps]])
 
     @classmethod
-    def from_json(cls, data: bytes | str) -> "ReasoningTrace":
+    def from_json(cls, data: bytes | str | memoryview | msgspec.Raw) -> "ReasoningTrace":
         """A trace from JSON; InputError names the trace, the path, the value and what is legal."""
         try:
             trace = _DECODER.decode(data)
@@ -169,13 +206,20 @@ def trace_schema() -> dict[str, Any]:
         definition["properties"].pop(_EXTRA, None)
         del definition["additionalProperties"]
     definitions = document["$defs"]
-    definitions["Outcome"]["properties"]["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
-    definitions["Metadata"]["properties"]["success"] = {"type": "boolean"}
-    definitions["Metadata"]["properties"]["created_at"] = {"type": "string", "format": "date-time"}
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    definitions["Outcome"]["properties"]["confidence"] = share
+    definitions["Metadata"]["properties"] |= {
+        "success": {"type": "boolean"},
+        "quality_score": share,
+        "created_at": {"type": "string", "format": "date-time"},
+    }
+    for definition in (definitions["ReasoningTrace"], definitions["Step"]):
+        del definition["properties"][_ORIGIN]
+    del definitions["TraceOrigin"], definitions["StepOrigin"]
     return document
 
 
-def _plain_json(data: bytes | str) -> dict[str, Any]:
+def _plain_json(data: bytes | str | memoryview | msgspec.Raw) -> dict[str, Any]:
     try:
         raw = msgspec.json.decode(data)
     except UnicodeError:
@@ -203,11 +247,18 @@ def _explained(data: Mapping[str, Any]) -> InputError:
 
 def _check_whole(trace: ReasoningTrace) -> None:
     """Problems that types cannot express, and what only other tools' logs may leave out."""
-    if trace.outcome.confidence is None:
-        raise InputError("is missing", id=trace.id, path="outcome.confidence")
-    if trace.metadata.success is None:
-        raise InputError("is missing", id=trace.id, path="metadata.success")
-    problem = _utc_fault(trace.metadata.created_at)
+    metadata = trace.metadata
+    if trace.origin is None:
+        stated = {
+            "outcome.confidence": trace.outcome.confidence,
+            "metadata.success": metadata.success,
+            "metadata.quality_score": metadata.quality_score,
+            "metadata.created_at": metadata.created_at,
+        }
+        for path, value in stated.items():
+            if value is None:
+                raise InputError("is missing", id=trace.id, path=path)
+    problem = _utc_fault(metadata.created_at) if metadata.created_at is not None else None
     if problem:
         raise InputError(problem, id=trace.id, path="metadata.created_at")
 
@@ -240,8 +291,9 @@ _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
         "steps": Step,
         "outcome": Outcome,
         "knowledge_graph_delta": KnowledgeGraphDelta,
+        _ORIGIN: TraceOrigin,
     },
-    Step: {"tool": Tool},
+    Step: {"tool": Tool, _ORIGIN: StepOrigin},
 }
 
 

@@ -10,7 +10,7 @@ from scalepan.draw.svg import histogram_svg, score_svg
 from scalepan.errors import counted
 from scalepan.redact import Redactor
 from scalepan.score import Score
-from scalepan.trace.batch import Summary, Valued
+from scalepan.trace.summary import Summary, Valued
 
 
 def report_page(summary: Summary, redactor: Redactor) -> str:

@@ -74,6 +74,11 @@ class TraceValuer:
         """The vectors of the traces so far; None before the first."""
         return self._meter.cache
 
+    @property
+    def remembers(self) -> int:
+        """How many earlier traces a trace is compared with at most; 0 without an encoder."""
+        return self._value.novelty.max_elements if self._meter.embedder is not None else 0
+
     def evaluate_value(self, trace: ReasoningTrace | Mapping[str, Any]) -> Score:
         """How valuable the trace is. It is remembered, so that later ones are compared with it too."""
         return self._one(trace, remember=True)

@@ -1,0 +1,1 @@
+"""Claude Code: sessions on disk, and what `claude -p --output-format stream-json` prints."""

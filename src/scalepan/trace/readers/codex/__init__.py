@@ -1,0 +1,1 @@
+"""Codex: rollout files, and what `codex exec --json` prints."""

@@ -1,0 +1,1 @@
+"""Gemini CLI: chats as it saves them."""

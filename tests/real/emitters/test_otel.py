@@ -1,0 +1,131 @@
+"""Instrumentations send what readers of OTLP depend on: old events, new attributes, OpenInference's flat keys."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.real.emitters import scenes
+from tests.real.emitters.agents import LATEST, OLD, Place, decode, otel
+from tests.real.emitters.collector import flat_records, flat_spans
+from tests.real.emitters.conftest import Script
+
+Flat = list[dict[str, Any]]
+
+
+def sent(stand_in: Script, place: Place, kind: str, env: dict[str, str]) -> tuple[Flat, Flat]:
+    """Spans and log records of an agent that counts lines."""
+    files = otel(stand_in(scenes.counting()), place, kind, env)
+    decoded = [decode(place, file) for file in files]
+    return flat_spans(decoded), flat_records(decoded)
+
+
+def chats(spans: Flat) -> Flat:
+    """The spans of calls of a model, in order; but not one inside another, which is the same call."""
+    found = [span for span in spans if span["attributes"].get("gen_ai.operation.name") == "chat"]
+    ids = {span["spanId"] for span in found}
+    found = [span for span in found if span.get("parentSpanId") not in ids]
+    return sorted(found, key=lambda span: int(span["startTimeUnixNano"]))
+
+
+def test_the_old_default_has_a_system_and_an_event_for_each_message(stand_in: Script, place: Place) -> None:
+    spans, records = sent(stand_in, place, "openai-v2", OLD)
+    assert {span["attributes"]["gen_ai.system"] for span in chats(spans)} == {"openai"}
+    assert [span["attributes"]["gen_ai.usage.input_tokens"] for span in chats(spans)] == ["101", "102", "103"]
+    names = [record["eventName"] for record in records]
+    assert names.count("gen_ai.choice") == 3
+    # Every request says all that was said before: 0, 1 and 3 results of tools.
+    assert names.count("gen_ai.tool.message") == 4
+    assert "gen_ai.output.messages" not in chats(spans)[0]["attributes"]
+
+
+@pytest.mark.parametrize("kind", ["openai-v2", "genai-openai", "genai-anthropic"])
+def test_the_latest_conventions_put_messages_into_attributes(stand_in: Script, place: Place, kind: str) -> None:
+    spans, records = sent(stand_in, place, kind, LATEST)
+    first, second, last = chats(spans)
+    provider = "anthropic" if kind == "genai-anthropic" else "openai"
+    assert first["attributes"]["gen_ai.provider.name"] == provider
+    (message,) = json.loads(second["attributes"]["gen_ai.output.messages"])
+    assert [(part["type"], part["arguments"]) for part in message["parts"]] == [
+        ("tool_call", {"path": "a.txt"}),
+        ("tool_call", {"path": "b.txt"}),
+    ]
+    inputs = json.loads(last["attributes"]["gen_ai.input.messages"])
+    answered = [part["id"] for one in inputs for part in one["parts"] if part["type"] == "tool_call_response"]
+    assert len(answered) == 3
+    assert {record["eventName"] for record in records} == {"gen_ai.client.inference.operation.details"}
+
+
+def test_without_the_switch_for_content_there_is_none(stand_in: Script, place: Place) -> None:
+    spans, records = sent(stand_in, place, "genai-openai", {})
+    assert len(chats(spans)) == 3
+    assert not any("messages" in name for span in spans for name in span["attributes"])
+    assert records == []
+
+
+@pytest.mark.parametrize(("kind", "models", "ids"), [("genai-langgraph", 3, 3), ("genai-agents", 0, 0)])
+def test_frameworks_have_spans_for_tools_but_not_all_name_the_call(
+    stand_in: Script, place: Place, kind: str, models: int, ids: int
+) -> None:
+    """The Agents SDK's instrumentation leaves calls of the model to that of the OpenAI SDK."""
+    spans, _ = sent(stand_in, place, kind, LATEST)
+    tools = [span["attributes"] for span in spans if span["name"] == "execute_tool count_lines"]
+    assert sorted("error.type" in tool for tool in tools) == [False, True, True]
+    assert sum("gen_ai.tool.call.id" in tool for tool in tools) == ids
+    assert len(chats(spans)) == models
+    (top,) = [span for span in spans if not span.get("parentSpanId")]
+    assert top["attributes"]["gen_ai.operation.name"] == "invoke_workflow"
+
+
+def test_pydantic_ai_has_spans_for_agent_and_tools(stand_in: Script, place: Place) -> None:
+    spans, _ = sent(stand_in, place, "pydantic-ai", {})
+    operations = [span["attributes"].get("gen_ai.operation.name") for span in spans]
+    assert (operations.count("invoke_agent"), operations.count("chat"), operations.count("execute_tool")) == (1, 3, 3)
+    tools = [span for span in spans if span["attributes"].get("gen_ai.operation.name") == "execute_tool"]
+    assert {json.loads(tool["attributes"]["gen_ai.tool.call.arguments"])["path"] for tool in tools} == {
+        "missing.txt",
+        "a.txt",
+        "b.txt",
+    }
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "langgraph", "agents"])
+def test_openinference_numbers_its_keys(stand_in: Script, place: Place, kind: str) -> None:
+    spans, _ = sent(stand_in, place, f"openinference-{kind}", {})
+    models = [span for span in spans if span["attributes"].get("openinference.span.kind") == "LLM"]
+    models.sort(key=lambda span: int(span["startTimeUnixNano"]))
+    assert len(models) == 3
+    keys = [f"llm.output_messages.0.message.tool_calls.{n}.tool_call.function.arguments" for n in (0, 1)]
+    assert [json.loads(models[1]["attributes"][key]) for key in keys] == [{"path": "a.txt"}, {"path": "b.txt"}]
+
+
+def test_a_sdk_may_make_a_span_of_its_own_inside_that_of_an_instrumentation(stand_in: Script, place: Place) -> None:
+    """One call of the model then has two spans. A reader that counts both counts its tokens twice."""
+    spans, _ = sent(stand_in, place, "genai-anthropic", LATEST)
+    inner = [span for span in spans if span["name"] == "anthropic.messages.create"]
+    assert [span["attributes"]["gen_ai.operation.name"] for span in inner] == ["chat"] * 3
+    assert {span["parentSpanId"] for span in inner} == {span["spanId"] for span in chats(spans)}
+
+
+def test_openinference_may_write_a_call_twice(stand_in: Script, place: Place) -> None:
+    spans, _ = sent(stand_in, place, "openinference-anthropic", {})
+    (keys,) = [
+        [name for name, value in span["attributes"].items() if name.endswith("tool_call.id") and value == "toolu_02_1"]
+        for span in spans
+        if "llm.output_messages.0.message.tool_calls.1.tool_call.id" in span["attributes"]
+    ]
+    assert [name.split(".", 3)[3] for name in sorted(keys)] == [
+        "message.contents.1.tool_call.id",
+        "message.tool_calls.1.tool_call.id",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["langgraph", "agents"])
+def test_openinference_has_spans_for_tools_where_a_framework_runs_them(
+    stand_in: Script, place: Place, kind: str
+) -> None:
+    spans, _ = sent(stand_in, place, f"openinference-{kind}", {})
+    kinds = [span["attributes"].get("openinference.span.kind") for span in spans]
+    assert kinds.count("TOOL") == 3
+    ids = {span["spanId"] for span in spans}
+    assert all(span.get("parentSpanId") in ids for span in spans if span["attributes"].get("tool.name"))
