@@ -228,6 +228,20 @@ def utc(text: str | float | None) -> str | None:
         return None
 
 
+def project_name(cwd: str | None) -> str | None:
+    """The name of the folder that the agent worked in: enough to tell projects apart, and the path stays private.
+
+    A home directory has a person's name, and is no project.
+
+    >>> project_name("/home/anna/work/shop"), project_name("C:\\\\Users\\\\anna"), project_name("/")
+    ('shop', None, None)
+    """
+    parts = [part for part in (cwd or "").replace("\\", "/").split("/") if part]
+    if not parts or (len(parts) > 1 and parts[-2] in ("home", "Users")):
+        return None
+    return parts[-1]
+
+
 def digest(data: bytes | memoryview | str) -> str:
     """A short name for a record that has no id of its own.
 

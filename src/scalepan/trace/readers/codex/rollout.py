@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from scalepan.errors import InputError
-from scalepan.trace.readers.build import CODE, TraceBuilder, digest
+from scalepan.trace.readers.build import CODE, TraceBuilder, digest, project_name
 from scalepan.trace.readers.codex.outcome import CallOutcome, event_outcome, read_outcome
 from scalepan.trace.readers.codex.person import asked
 from scalepan.trace.readers.entries import LogEntry, play
@@ -91,7 +91,7 @@ class Rollout:
             return None
         builder = TraceBuilder("codex", domain=CODE, framework="codex")
         builder.session = self.id
-        builder.project = text(self._meta.get("cwd"))
+        builder.project = project_name(text(self._meta.get("cwd")))
         builder.model = self._model
         builder.ended = self._ended
         builder.created_at = self._at
