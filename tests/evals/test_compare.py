@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scalepan.errors import InputError
-from scalepan.evals.compare import PASSED, Comparison, Verdict, compare, read_run
+from scalepan.evals.compare import PASSED, Comparison, RunVerdict, compare, read_run
 
 Row = dict[str, Any]
 
@@ -45,14 +45,14 @@ def run_of(passes: str) -> list[Row]:
 @pytest.mark.parametrize(
     ("before", "after", "verdict"),
     [
-        ("+" * 100, "+" * 100, Verdict.SAME),
-        ("+" * 10, "+" * 10, Verdict.NOT_ENOUGH_DATA),  # ten that agree may hide a difference of 26 %
-        ("+" * 40, "-" * 20 + "+" * 20, Verdict.WORSE),
-        ("-" * 20 + "+" * 20, "+" * 40, Verdict.BETTER),
-        ("+" * 20, "-" * 3 + "+" * 17, Verdict.NOT_ENOUGH_DATA),  # 3 of 3 flips: p = 1/4
+        ("+" * 100, "+" * 100, RunVerdict.SAME),
+        ("+" * 10, "+" * 10, RunVerdict.NOT_ENOUGH_DATA),  # ten that agree may hide a difference of 26 %
+        ("+" * 40, "-" * 20 + "+" * 20, RunVerdict.WORSE),
+        ("-" * 20 + "+" * 20, "+" * 40, RunVerdict.BETTER),
+        ("+" * 20, "-" * 3 + "+" * 17, RunVerdict.NOT_ENOUGH_DATA),  # 3 of 3 flips: p = 1/4
     ],
 )
-def test_verdict(tmp_path: Path, before: str, after: str, verdict: Verdict) -> None:
+def test_verdict(tmp_path: Path, before: str, after: str, verdict: RunVerdict) -> None:
     assert compared(tmp_path, run_of(before), run_of(after)).verdict is verdict
 
 
@@ -74,7 +74,7 @@ def test_without_enough_data_it_says_how_many_more_would_settle_it(tmp_path: Pat
     found = compared(tmp_path, before, after, margin=0.01)
     exact = next(metric for metric in found.metrics if metric.name == "exact")
     # z = 1.96 + 0.8416; spread with n - 1 is 0.0894; (2.8016 x 0.0894 / 0.06)^2 = 17.4
-    assert (exact.verdict, exact.more_cases) == (Verdict.NOT_ENOUGH_DATA, 18 - 5)
+    assert (exact.verdict, exact.more_cases) == (RunVerdict.NOT_ENOUGH_DATA, 18 - 5)
 
 
 def test_what_was_not_measured_is_not_a_failure(tmp_path: Path) -> None:
@@ -103,9 +103,9 @@ def test_cases_of_one_group_are_one_observation(tmp_path: Path) -> None:
     """Twenty flips in one document are one piece of bad luck."""
     before = [row(f"case-{number}", True, group="manual" if number < 20 else f"page-{number}") for number in range(40)]
     after = [{**one, "passed": False, "scores": run_of("-")[0]["scores"]} for one in before[:20]] + before[20:]
-    assert compared(tmp_path, before, after).verdict is Verdict.NOT_ENOUGH_DATA
+    assert compared(tmp_path, before, after).verdict is RunVerdict.NOT_ENOUGH_DATA
     before, after = ([{**one, "group": None} for one in run] for run in (before, after))
-    assert compared(tmp_path, before, after).verdict is Verdict.WORSE
+    assert compared(tmp_path, before, after).verdict is RunVerdict.WORSE
 
 
 def test_cases_of_one_run_alone_are_named_and_left_out(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_two_runs_of_one_system_are_seldom_said_to_differ() -> None:
         return cases
 
     verdicts = [compare(run(), run()).verdict for _ in range(300)]
-    assert sum(verdict in (Verdict.BETTER, Verdict.WORSE) for verdict in verdicts) <= 15
+    assert sum(verdict in (RunVerdict.BETTER, RunVerdict.WORSE) for verdict in verdicts) <= 15
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import click
 
 from scalepan.cli._common import json_option, show, show_json
 from scalepan.errors import counted, printable
-from scalepan.evals.compare import Comparison, Flip, MetricComparison, Verdict, compare, read_run
+from scalepan.evals.compare import Comparison, Flip, MetricComparison, RunVerdict, compare, read_run
 
-EXIT = {Verdict.BETTER: 0, Verdict.SAME: 0, Verdict.WORSE: 1, Verdict.NOT_ENOUGH_DATA: 3}
+EXIT = {RunVerdict.BETTER: 0, RunVerdict.SAME: 0, RunVerdict.WORSE: 1, RunVerdict.NOT_ENOUGH_DATA: 3}
 STYLES = {
-    Verdict.BETTER: "bold green",
-    Verdict.SAME: "bold",
-    Verdict.WORSE: "bold red",
-    Verdict.NOT_ENOUGH_DATA: "bold yellow",
+    RunVerdict.BETTER: "bold green",
+    RunVerdict.SAME: "bold",
+    RunVerdict.WORSE: "bold red",
+    RunVerdict.NOT_ENOUGH_DATA: "bold yellow",
 }
 SHOWN_FLIPS = 20
 SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
@@ -51,7 +51,7 @@ def compare_(before: Path, after: Path, margin: float, alpha: float, allow_unmea
         show(*comparison_view(found, str(before), str(after)))
     code = EXIT[found.verdict]
     if found.unmeasured and not allow_unmeasured and code == 0:
-        code = EXIT[Verdict.NOT_ENOUGH_DATA]
+        code = EXIT[RunVerdict.NOT_ENOUGH_DATA]
         if not as_json:
             show("not green: some cases were not measured; --allow-unmeasured compares the rest")
     if code:
@@ -127,9 +127,9 @@ def _notes(found: Comparison, before: str, after: str) -> list[Any]:
 
 def _sentence(found: Comparison) -> str:
     """The verdict in words."""
-    if found.verdict is Verdict.SAME:
+    if found.verdict is RunVerdict.SAME:
         return f"SAME, within {found.margin:g} of each other"
-    if found.verdict is Verdict.NOT_ENOUGH_DATA:
+    if found.verdict is RunVerdict.NOT_ENOUGH_DATA:
         more = [metric.more_cases for metric in found.metrics if metric.more_cases is not None]
         return (
             f"NOT ENOUGH DATA: about {counted(min(more), 'more case')} would settle it" if more else "NOT ENOUGH DATA"

@@ -27,7 +27,7 @@ POWER = 0.8
 """How often a comparison of the size that is suggested would settle the question."""
 
 
-class Verdict(StrEnum):
+class RunVerdict(StrEnum):
     """What a comparison says."""
 
     BETTER = "better"
@@ -114,7 +114,7 @@ class MetricComparison(msgspec.Struct, frozen=True, kw_only=True):
     """One number, such as the share of cases that passed, in both runs."""
 
     name: str
-    verdict: Verdict
+    verdict: RunVerdict
     pairs: int
     """Cases that have it in both runs."""
     unmeasured: int
@@ -141,7 +141,7 @@ class Flip(msgspec.Struct, frozen=True):
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     """Two runs compared."""
 
-    verdict: Verdict
+    verdict: RunVerdict
     metrics: tuple[MetricComparison, ...]
     lost: tuple[Flip, ...]
     """Cases that passed before and fail now, the largest loss first."""
@@ -186,12 +186,12 @@ def compare(
     )
 
 
-def _overall(verdicts: Sequence[Verdict]) -> Verdict:
+def _overall(verdicts: Sequence[RunVerdict]) -> RunVerdict:
     """Worse in one respect is worse. The tests are adjusted together, so better in one respect is better."""
-    for verdict in (Verdict.WORSE, Verdict.BETTER, Verdict.NOT_ENOUGH_DATA):
+    for verdict in (RunVerdict.WORSE, RunVerdict.BETTER, RunVerdict.NOT_ENOUGH_DATA):
         if verdict in verdicts:
             return verdict
-    return Verdict.SAME
+    return RunVerdict.SAME
 
 
 def _metrics(
@@ -260,17 +260,17 @@ class _Pairs:
             high=min(high, 1.0),
             p=p,
             more_cases=_more_cases(self.differences, len(self.was), margin, alpha)
-            if verdict is Verdict.NOT_ENOUGH_DATA
+            if verdict is RunVerdict.NOT_ENOUGH_DATA
             else None,
         )
 
 
-def _verdict(mean: float, low: float, high: float, p: float, margin: float, alpha: float) -> Verdict:
+def _verdict(mean: float, low: float, high: float, p: float, margin: float, alpha: float) -> RunVerdict:
     if -margin <= low and high <= margin:
-        return Verdict.SAME
+        return RunVerdict.SAME
     if p <= alpha:
-        return Verdict.BETTER if mean > 0 else Verdict.WORSE
-    return Verdict.NOT_ENOUGH_DATA
+        return RunVerdict.BETTER if mean > 0 else RunVerdict.WORSE
+    return RunVerdict.NOT_ENOUGH_DATA
 
 
 def _more_cases(differences: "GroupedDifferences", pairs: int, margin: float, alpha: float) -> int | None:
