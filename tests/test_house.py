@@ -23,6 +23,7 @@ LAYERS = [
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
     ["judge", "inforce"],
+    ["otel"],
     ["trace", "evals", "memory", "confidence"],
     ["receipts"],
     ["loop", "samples"],
