@@ -18,7 +18,7 @@ LAYERS = [
     ["clock", "forks", "files", "lazy"],
     ["errors"],
     ["names", "repeat"],
-    ["exits", "arguments", "score", "check", "yamlfile"],
+    ["exits", "arguments", "score", "check", "yamlfile", "arrowstream"],
     ["doors"],
     ["policy", "cache", "text", "stats", "draw"],
     ["embed", "redact", "store"],
