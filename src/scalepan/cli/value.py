@@ -43,6 +43,9 @@ STDIN = "-"
 @click.option("--resume", is_flag=True, help="With --out: continue a run that was stopped.")
 @click.option("--rejects", type=click.Path(path_type=Path), help="Write the bad records and the reasons to this file.")
 @click.option("--kept", "kept_file", type=click.Path(path_type=Path), help="Write the traces that pass the gate here.")
+@click.option(
+    "--events", metavar="FILE|URL", help="Write OpenTelemetry events to this file, or send them to this OTLP address."
+)
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Print the traces in another format, or write to --out.")
 @click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
 @keep_option
@@ -61,6 +64,7 @@ def value(
     resume: bool,
     rejects: Path | None,
     kept_file: Path | None,
+    events: str | None,
     to: str | None,
     strict: bool,
     keep: bool,
@@ -81,11 +85,13 @@ def value(
       scalepan value traces.jsonl --html report.html
       scalepan value ~/.codex/sessions --to atif --out trajectories/
       scalepan value traces.jsonl --kept shared.jsonl
+      scalepan value traces.jsonl --events http://127.0.0.1:4318
       scalepan value traces.jsonl --keep && scalepan explain kp:trace:42
 
     \b
     Exit codes:
       0  done; bad rows, if any, were reported on stderr and skipped
+      1  done, but not all events of --events were delivered
       2  bad input: no such file, no good row at all, or a bad row with --strict
       130  stopped; what was written is complete up to there
     """
@@ -95,7 +101,7 @@ def value(
     encoder = find_encoder(policy.embed) if to is None else None
     valuer = TraceValuer(policy, embedder=encoder)
     with ExitStack() as stack:
-        written = outputs(stack, policy, out=out, resume=resume, rejects=rejects, kept=kept_file, to=to)
+        written = outputs(stack, policy, out=out, resume=resume, rejects=rejects, kept=kept_file, events=events, to=to)
         if keep and resume:
             raise click.UsageError("--keep and --resume do not go together: kept numbers are not looked up again")
         rows = _good_rows(found, valuer, format_, written, strict=strict)

@@ -49,6 +49,8 @@ class TraceBuilder:
         self.session: str | None = None
         self.project: str | None = None
         self.parent: str | None = None
+        self.trace_id: str | None = None
+        self.span_id: str | None = None
         self.model: str | None = None
         self.ended: str | None = None
         self.input_tokens: int | None = None
@@ -140,6 +142,8 @@ class TraceBuilder:
             session=self.session,
             project=self.project,
             parent=self.parent,
+            trace_id=self.trace_id,
+            span_id=self.span_id,
             model=self.model,
             ended=self.ended,
             input_tokens=self.input_tokens,
