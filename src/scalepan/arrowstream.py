@@ -1,39 +1,13 @@
 """How does data that is made batch by batch reach any Arrow library? By Arrow's C stream interface, in constant memory.
 
-nanoarrow exports batches that exist already. These are made while the consumer asks for them, so the four functions of
-the interface are given to it from here; what they hand over are nanoarrow's own batches.
+nanoarrow exports batches that exist already, or an Arrow IPC stream that it reads while the consumer asks. So each
+batch is written as IPC when it is wanted, in memory. (ctypes could give the interface's functions to the consumer
+without that copy; but consumers release streams while an exception is under way, when no Python code may run.)
 """
 
-import ctypes
-import errno
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int64, c_void_p
-from itertools import count
+from io import RawIOBase
 from typing import Any
-
-from scalepan.errors import ScalepanError, named
-
-_STREAM, _SCHEMA, _ARRAY = b"arrow_array_stream", b"arrow_schema", b"arrow_array"
-
-
-class _CSchema(ctypes.Structure):
-    _fields_ = [
-        *((name, c_void_p) for name in ("format", "name", "metadata")),
-        *((name, c_int64) for name in ("flags", "n_children")),
-        *((name, c_void_p) for name in ("children", "dictionary", "release", "private_data")),
-    ]
-
-
-class _CArray(ctypes.Structure):
-    _fields_ = [
-        *((name, c_int64) for name in ("length", "null_count", "offset", "n_buffers", "n_children")),
-        *((name, c_void_p) for name in ("buffers", "children", "dictionary", "release", "private_data")),
-    ]
-
-
-class _CStream(ctypes.Structure):
-    _fields_ = [(name, c_void_p) for name in ("get_schema", "get_next", "get_last_error", "release", "private_data")]
 
 
 class ArrowStream:
@@ -53,105 +27,71 @@ class ArrowStream:
     def __arrow_c_schema__(self) -> object:
         import nanoarrow as na
 
-        capsule: object = na.c_schema(self._schema).__arrow_c_schema__()
-        return capsule
+        return na.c_schema(self._schema).__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        key = next(_keys)
-        _open[key] = _OpenStream(self)
-        stream = _CStream(*(ctypes.cast(function, c_void_p).value for function in _FUNCTIONS), key)
-        address = ctypes.addressof(stream)
-        _structs[address] = stream
-        return _new_capsule(address, _STREAM, _free_capsule)
+        from nanoarrow.ipc import InputStream
+
+        readable = InputStream.from_readable(_IpcBytes(self._schema, self._batches))
+        return readable.__arrow_c_stream__(requested_schema)
 
 
-class _OpenStream:
-    """What one consumer reads from."""
+class _IpcBytes(RawIOBase):
+    """The batches as an IPC stream: first the schema, then a batch whenever all before it have been read."""
 
-    def __init__(self, stream: ArrowStream) -> None:
-        self.stream = stream
-        self.batches: Iterator[Any] | None = None
-        self.problem = ctypes.create_string_buffer(b"")
+    def __init__(self, schema: Any, batches: Callable[[], Iterator[Any]]) -> None:
+        from nanoarrow.ipc import StreamWriter
 
-    def next(self) -> Any:
-        if self.batches is None:
-            self.batches = iter(self.stream)
-        return next(self.batches, None)
+        self._schema, self._start = schema, batches
+        self._batches: Iterator[Any] | None = None
+        self._sink = _Sink()
+        self._writer = StreamWriter.from_writable(self._sink)
+        self._unread = memoryview(b"")
+        self._ended = False
 
-    def fail(self, error: BaseException) -> int:
-        said = str(error) if isinstance(error, ScalepanError) else named(error)
-        self.problem = ctypes.create_string_buffer(said.encode("utf-8", "replace"))
-        return errno.EIO
+    def readable(self) -> bool:
+        return True
 
+    def readinto(self, buffer: Any) -> int:
+        while not self._unread and not self._ended:
+            self._write_more()
+            self._unread = memoryview(self._sink.take())
+        room = memoryview(buffer).cast("B")
+        count = min(len(room), len(self._unread))
+        room[:count] = self._unread[:count]
+        self._unread = self._unread[count:]
+        return count
 
-# Keys instead of pointers to Python objects: a stream that was released twice finds nothing, and crashes nothing.
-_keys = count(1)
-_open: dict[int, _OpenStream] = {}
-_structs: dict[int, _CStream] = {}
-"""The structs that capsules point to, by address, until the capsule is gone."""
-
-
-def _get_schema(stream: Any, out: Any) -> int:
-    opened = _open[stream.contents.private_data]
-    try:
-        _move(opened.stream.__arrow_c_schema__(), _SCHEMA, out, _CSchema)
-    except BaseException as error:  # nothing may be raised into C
-        return opened.fail(error)
-    return 0
-
-
-def _get_next(stream: Any, out: Any) -> int:
-    opened = _open[stream.contents.private_data]
-    try:
-        batch = opened.next()
-        if batch is None:
-            out.contents.release = None
-        else:
+    def _write_more(self) -> None:
+        if self._batches is None:
             import nanoarrow as na
+            from nanoarrow.c_array_stream import CArrayStream
 
-            _, capsule = na.c_array(batch).__arrow_c_array__()
-            _move(capsule, _ARRAY, out, _CArray)
-    except BaseException as error:
-        return opened.fail(error)
-    return 0
-
-
-def _get_last_error(stream: Any) -> int | None:
-    problem = _open[stream.contents.private_data].problem
-    return ctypes.addressof(problem) if problem.value else None
-
-
-def _release(stream: Any) -> None:
-    _open.pop(stream.contents.private_data, None)
-    stream.contents.release = None
+            # The schema is read at once; batches are made when the consumer asks for the first.
+            self._batches = self._start()
+            self._writer.write_stream(CArrayStream.from_c_arrays([], na.c_schema(self._schema)))
+            return
+        batch = next(self._batches, None)
+        if batch is None:
+            self._ended = True
+            self._writer.close()
+        else:
+            self._writer.write_array(batch)
 
 
-_FUNCTIONS = (
-    CFUNCTYPE(c_int, POINTER(_CStream), POINTER(_CSchema))(_get_schema),
-    CFUNCTYPE(c_int, POINTER(_CStream), POINTER(_CArray))(_get_next),
-    CFUNCTYPE(c_void_p, POINTER(_CStream))(_get_last_error),
-    CFUNCTYPE(None, POINTER(_CStream))(_release),
-)
-"""As C calls them, in the order of the struct; they live as long as this module."""
+class _Sink(RawIOBase):
+    """What was written since it was last taken."""
 
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
 
-def _free(capsule: int) -> None:
-    """A consumer that took the stream has set its release to null; a stream that nobody took is released here."""
-    with suppress(Exception):
-        stream = _structs.pop(_pointer_in(capsule, _STREAM))
-        if stream.release:
-            _open.pop(stream.private_data, None)
+    def writable(self) -> bool:
+        return True
 
+    def write(self, piece: Any) -> int:
+        self._pieces.append(bytes(memoryview(piece)))
+        return len(self._pieces[-1])
 
-_destructor = CFUNCTYPE(None, c_void_p)
-_new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, _destructor)(("PyCapsule_New", ctypes.pythonapi))
-_free_capsule = _destructor(_free)
-# Of an object that is being freed no reference may be taken, so it goes in as a plain address.
-_pointer_in = ctypes.PYFUNCTYPE(c_void_p, c_void_p, c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-
-
-def _move(capsule: object, name: bytes, out: Any, kind: type[_CSchema] | type[_CArray]) -> None:
-    """Hand what a capsule has to `out`; the capsule is empty afterwards, as the interface has it."""
-    source = kind.from_address(_pointer_in(id(capsule), name))
-    ctypes.memmove(out, ctypes.byref(source), ctypes.sizeof(kind))
-    source.release = None
+    def take(self) -> bytes:
+        pieces, self._pieces = self._pieces, []
+        return b"".join(pieces)

@@ -79,3 +79,14 @@ def test_only_the_flag_says_where_events_go(run: Run, traces: Path, monkeypatch:
         monkeypatch.setenv(name, f"http://127.0.0.1:{server.port}")
         assert run("value", traces, "--embedder", "none", "--events", "events.jsonl").code == 0
         assert server.calls == 0
+
+
+def test_a_run_that_continues_adds_its_events(run: Run, traces: Path, tmp_path: Path) -> None:
+    options = ("--embedder", "none", "--out", "values.jsonl", "--events", "events.jsonl")
+    assert run("value", traces, *options).code == 0
+    with traces.open("a") as file:
+        file.write(json.dumps(trace_dict(id="kp:trace:3")) + "\n")
+    assert run("value", traces, *options, "--resume").code == 0
+    lines = (tmp_path / "events.jsonl").read_text().splitlines()
+    ids = [[attributes(one)["scalepan.subject.id"] for one in records(line)] for line in lines]
+    assert ids == [["kp:trace:1", "kp:trace:2"], ["kp:trace:3"]]

@@ -140,6 +140,16 @@ def test_one_limit_for_the_whole_reply(behaviour: Behaviour) -> None:
         to.close()
 
 
+def test_a_user_who_stops_waits_for_one_short_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scalepan.otel.endpoint.STOPPED_S", 0.2)
+    with ModelServer(accepts(delay=30)) as server:
+        to = endpoint(server)
+        with pytest.raises(DeliveryError, match=r"no answer within 0\.2 s$"):
+            to.post(BODY, once=True)
+        to.close()
+    assert server.calls == 1
+
+
 def test_a_user_who_stops_does_not_wait_for_retries() -> None:
     with ModelServer(fails(503)) as server:
         to = endpoint(server)

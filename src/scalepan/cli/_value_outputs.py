@@ -146,7 +146,8 @@ def _events(stack: ExitStack, policy: Policy, target: str, *, resume: bool) -> W
         writer.close(once=kind is not None)
         if writer.problem is not None:
             total = counted(writer.delivered + writer.lost, "event")
-            complain(f"{writer.lost:,} of {total} not delivered: {writer.problem}; all values were computed")
+            computed = "; all values were computed" if kind is None else ""
+            complain(f"{writer.lost:,} of {total} not delivered: {writer.problem}{computed}")
             if kind is None:
                 raise SystemExit(UNDELIVERED)
 

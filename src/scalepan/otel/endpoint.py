@@ -27,6 +27,8 @@ TRY_S = 10.0
 """How long one try may take, from connecting to the end of the reply, in seconds."""
 BACKOFF_S, MOST_WAIT_S = 0.5, 15.0
 """The first pause before a retry, and the longest, in seconds."""
+STOPPED_S = 2.0
+"""The same for a user who stops the run."""
 TOTAL_S = 60.0
 """When no further try is started, in seconds."""
 MOST_REPLY = 1 << 16
@@ -78,11 +80,15 @@ class OtlpEndpoint:
         self._connection: HTTPConnection | None = None
 
     def post(self, body: bytes, *, once: bool = False) -> tuple[int, str]:
-        """Send a request body: how many records the server rejected, and why. DeliveryError if it did not take it."""
+        """Send a request body: how many records the server rejected, and why. DeliveryError if it did not take it.
+
+        With `once` there is one short try: whoever stops a run does not want to wait for a server.
+        """
         until, tries = monotonic() + self._total_s, 1 if once else self._tries
+        limit = min(self._try_s, STOPPED_S) if once else self._try_s
         for number in range(1, tries + 1):
             try:
-                reply = self._try(body)
+                reply = self._try(body, limit)
             except (OSError, HTTPException) as error:
                 self.close()
                 # A certificate that is not trusted now will not be trusted in a second.
@@ -107,8 +113,8 @@ class OtlpEndpoint:
             self._connection.close()
             self._connection = None
 
-    def _try(self, body: bytes) -> _EndpointReply:
-        connection = self._connection = self._connection or self._connect()
+    def _try(self, body: bytes, limit: float) -> _EndpointReply:
+        connection = self._connection = self._connection or self._connect(limit)
         if connection.sock is None:
             connection.connect()
         socket, late = connection.sock, threading.Event()
@@ -119,16 +125,16 @@ class OtlpEndpoint:
                 socket.shutdown(SHUT_RDWR)
 
         # The socket's own limit is for one read: a server that sends a byte now and then would never reach it.
-        timer = threading.Timer(self._try_s, give_up)
+        timer = threading.Timer(limit, give_up)
         timer.daemon = True
         timer.start()
         try:
             connection.request("POST", self._target, body, self._headers)
             response = connection.getresponse()
             reply = _read(response)
-        except (OSError, HTTPException):
-            if late.is_set():
-                raise TimeoutError(f"no answer within {self._try_s:g} s") from None
+        except (OSError, HTTPException) as error:
+            if late.is_set() or isinstance(error, TimeoutError):
+                raise TimeoutError(f"no answer within {limit:g} s") from None
             raise
         finally:
             timer.cancel()
@@ -136,10 +142,10 @@ class OtlpEndpoint:
             self.close()
         return reply
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self, limit: float) -> HTTPConnection:
         if self._tls:
-            return HTTPSConnection(self._host, self._port, timeout=self._try_s, context=ssl.create_default_context())
-        return HTTPConnection(self._host, self._port, timeout=self._try_s)
+            return HTTPSConnection(self._host, self._port, timeout=limit, context=ssl.create_default_context())
+        return HTTPConnection(self._host, self._port, timeout=limit)
 
     def _backoff(self, number: int) -> float:
         return min(self._backoff_s * 2.0 ** (number - 1), MOST_WAIT_S) * (0.5 + jitter() / 2)

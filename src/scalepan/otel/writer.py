@@ -2,6 +2,7 @@
 
 import os
 import stat
+from functools import lru_cache
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
@@ -16,9 +17,11 @@ from scalepan.policy.given import Given, policy_given
 from scalepan.redact import Redactor
 from scalepan.score import Score
 
+REMEMBERED = 4096
+"""How many redacted texts are remembered."""
 MOST_EVENTS = 512
-MOST_BYTES = 1 << 20
-"""A batch is sent when it has this many events or bytes."""
+MOST_BYTES = 4 << 20
+"""A batch is sent when it has this many events or bytes. Collectors take 20 MB by default."""
 _HEAD, _TAIL = msgspec.json.encode(logs_request([])).rsplit(b"[]", 1)
 
 
@@ -48,7 +51,9 @@ class EvaluationWriter:
         """`target` is a file, or an address such as http://127.0.0.1:4318; `append` continues a file."""
         name = os.fspath(target)
         self._to: _Target = endpoint or (OtlpEndpoint(name) if is_address(name) else _LogFile(name, append=append))
-        self._redactor = Redactor(policy_given(policy).redact)
+        redactor = Redactor(policy_given(policy).redact)
+        # Most notes are a few words that come again and again.
+        self._clean = lru_cache(REMEMBERED)(lambda text: redactor.redact(text).text)
         self._batch: list[bytes] = []
         self._bytes = 0
         self.delivered = 0
@@ -82,7 +87,7 @@ class EvaluationWriter:
             at=time() if at is None else at,
             label=label,
             evaluator=evaluator,
-            clean=lambda text: self._redactor.redact(text).text,
+            clean=self._clean,
             **named,
         )
         line = msgspec.json.encode(event)
@@ -102,6 +107,10 @@ class EvaluationWriter:
                 rejected, why = self._to.post(_HEAD + b"[" + b",".join(batch) + b"]" + _TAIL, once=once)
             except DeliveryError as error:
                 self._away, why = True, str(error)
+            except BaseException:
+                self._away, self.problem = True, self.problem or "stopped while sending"
+                self.lost += len(batch)
+                raise
         rejected = min(rejected, len(batch))
         self.delivered += len(batch) - rejected
         self.lost += rejected
