@@ -25,7 +25,7 @@ LAYERS = [
     ["judge", "inforce"],
     ["otel"],
     ["trace", "evals", "memory", "confidence"],
-    ["receipts"],
+    ["fit", "receipts"],
     ["loop", "samples"],
     ["serve"],
     ["cli"],

@@ -5,6 +5,8 @@ binomial test. Thresholds are tested from strict to loose, in an order that was 
 a sequence starts with its share of the allowed risk, hands it on to the next threshold as long as tests succeed, and
 loses it where one fails. So the chance that the chosen threshold breaks the promise is at most `1 - sure`, provided
 that the labels come from the same source as the cases to come (they are exchangeable).
+
+Which thresholds are tried, and where sequences start, depends on the numbers but never on the labels.
 """
 
 from math import ceil, log
@@ -24,6 +26,7 @@ STEPS = 60
 
 STARTS = ((600, (0.15, 0.3, 0.5, 0.7, 1.0)), (200, (0.5,)), (0, ()))
 """By number of labels: the shares of the cases at which further sequences of tests start."""
+_ROUNDING = 1e-9
 
 
 class PromisedThreshold(NamedTuple):
@@ -45,7 +48,10 @@ def fewest_labels(max_error: float, sure: float) -> int:
     >>> fewest_labels(0.05, 0.95)
     59
     """
-    return ceil(log(1 - sure) / log(1 - max_error))
+    for name, share in (("max_error", max_error), ("sure", sure)):
+        if not 0.0 < share < 1.0:
+            raise ValueError(f"{name}: {share} is not between 0 and 1")
+    return ceil(log(1 - sure) / log(1 - max_error) - _ROUNDING)
 
 
 def promised_threshold(
@@ -57,11 +63,15 @@ def promised_threshold(
     a curve that was fitted on other data. It chooses where the sequence of tests starts, and nothing else: a bad guess
     costs coverage, never the promise.
     """
+    fewest = fewest_labels(max_error, sure)
+    stated, right = np.asarray(stated, dtype=float), np.asarray(right, dtype=bool)
+    if stated.shape != right.shape or stated.ndim != 1 or not np.isfinite(stated).all():
+        raise ValueError("a promise needs numbers, all of them finite, and a label for each")
     order = np.argsort(-stated, kind="stable")
     falling, errors = stated[order], np.cumsum(~right[order])
     # Equal numbers are let through together.
-    ends = np.flatnonzero(np.append(falling[1:] < falling[:-1], True)) + 1
-    ends = _thinned(ends[ends >= fewest_labels(max_error, sure)])
+    ends = np.flatnonzero(np.append(falling[1:] < falling[:-1], True)[: len(falling)]) + 1
+    ends = _thinned(ends[ends >= fewest])
     if not len(ends):
         return None
     chance = np.clip(stated if expected is None else expected, 0.0, 1.0)[order]
@@ -97,4 +107,5 @@ def _shares(ends: "NDArray[np.intp]", count: int, expected_risk: "Floats", max_e
 def _thinned(ends: "NDArray[np.intp]") -> "NDArray[np.intp]":
     if len(ends) <= STEPS:
         return ends
-    return ends[np.unique(np.linspace(0, len(ends) - 1, STEPS).round().astype(int))]
+    kept: NDArray[np.intp] = ends[np.unique(np.linspace(0, len(ends) - 1, STEPS).round().astype(int))]
+    return kept
