@@ -1,4 +1,4 @@
-"""Labels in, a promise out: how good a number is, a curve that makes it a probability, and a threshold that keeps its word."""
+"""Labels in, a promise out: how good a number is, a curve that helps, and a threshold that keeps its word."""
 
 from typing import TYPE_CHECKING
 
@@ -7,17 +7,36 @@ from scalepan.lazy import lazily
 if TYPE_CHECKING:
     from scalepan.fit.assess import Assessment, assess
     from scalepan.fit.curve import FittedCurve, fit_curve
-    from scalepan.fit.labels import Labels, read_labels
-    from scalepan.fit.promise import Promise, promise
+    from scalepan.fit.fitted import Fit, GroupPromise, fit
+    from scalepan.fit.labels import LabeledNumbers, labels_of, read_labels
+    from scalepan.fit.policyfile import policy_text
+    from scalepan.fit.promise import Promise, PromisedLevel, promise
 
-__all__ = ["Assessment", "FittedCurve", "Labels", "Promise", "assess", "fit_curve", "promise", "read_labels"]
+__all__ = [
+    "Assessment",
+    "Fit",
+    "FittedCurve",
+    "GroupPromise",
+    "LabeledNumbers",
+    "Promise",
+    "PromisedLevel",
+    "assess",
+    "fit",
+    "fit_curve",
+    "labels_of",
+    "policy_text",
+    "promise",
+    "read_labels",
+]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "scalepan.fit.assess": ["Assessment", "assess"],
         "scalepan.fit.curve": ["FittedCurve", "fit_curve"],
-        "scalepan.fit.labels": ["Labels", "read_labels"],
-        "scalepan.fit.promise": ["Promise", "promise"],
+        "scalepan.fit.fitted": ["Fit", "GroupPromise", "fit"],
+        "scalepan.fit.labels": ["LabeledNumbers", "labels_of", "read_labels"],
+        "scalepan.fit.policyfile": ["policy_text"],
+        "scalepan.fit.promise": ["Promise", "PromisedLevel", "promise"],
     },
 )

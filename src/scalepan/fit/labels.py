@@ -6,126 +6,162 @@ there may be `factors` (of a confidence) or a `trace`, from which the number is 
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import msgspec
 
+from scalepan.check import read_json
 from scalepan.errors import InputError, quoted
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LABELS = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True, "wrong": False, "right": True}
+LABELS = {0: False, 1: True, "0": False, "1": True, "false": False, "true": True, "wrong": False, "right": True}
+LEGAL = "0, 1, false, true, wrong, right"
 PARQUET = ".parquet"
+MANY_GROUPS = 30
+"""From so many groups on, groups are a sample themselves (tasks, customers); fewer are known parts (tools, domains)."""
 
-ValueOf = Callable[[Mapping[str, Any]], float]
-"""Computes the number of a row that has factors or a trace in place of it."""
+ValueOf = Callable[[Mapping[str, Any]], float | None]
+"""Computes the number of a row that has factors or a trace in place of it; None if it has neither."""
 
 
-class Labels(NamedTuple):
-    """Labeled numbers as arrays of one length."""
+class LabeledNumbers(NamedTuple):
+    """Numbers with their labels, as arrays of one length."""
 
     values: "NDArray[np.float64]"
     right: "NDArray[np.bool_]"
-    groups: tuple[str, ...] | None
-    """Cases of one group (one task, one question, one customer) are not independent; None if no row names one."""
+    groups: tuple[str | None, ...] = ()
+    """What each case belongs to: a tool, a domain, a customer; empty if no row says so."""
     bad: tuple[InputError, ...] = ()
     """Rows that could not be used, and why."""
     digest: str = ""
-    """A hash of what was used, to tell later what a curve was fitted on."""
+    """A hash of what was used, to tell later what a threshold was fitted on."""
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     @property
-    def units(self) -> tuple[str, ...]:
-        """A group for every case: its own where none is named."""
-        return self.groups or tuple(map(str, range(len(self.values))))
+    def group_names(self) -> list[str]:
+        """The groups, the largest first."""
+        found: dict[str, int] = {}
+        for group in self.groups:
+            if group is not None:
+                found[group] = found.get(group, 0) + 1
+        return sorted(found, key=lambda name: (-found[name], name))
+
+    @property
+    def held_out_units(self) -> list[str]:
+        """What a curve is not fitted on while it is tested: whole groups, if there are two; else single cases."""
+        return self._units(fewest=2)
+
+    @property
+    def drawn_units(self) -> list[str]:
+        """What the bootstrap draws: whole groups, if there are many; else single cases."""
+        return self._units(fewest=MANY_GROUPS)
+
+    def _units(self, fewest: int) -> list[str]:
+        if len(self.group_names) < fewest:
+            return [str(number) for number in range(len(self))]
+        return [f"row {number}" if group is None else f"group {group}" for number, group in enumerate(self.groups)]
+
+    def of_group(self, name: str) -> "LabeledNumbers":
+        """The cases of one group."""
+        chosen = [number for number, group in enumerate(self.groups) if group == name]
+        return LabeledNumbers(self.values[chosen], self.right[chosen])
 
 
-def read_labels(path: Path, value_of: ValueOf | None = None, *, strict: bool = False) -> Labels:
-    """The labels of a file. A bad row is reported in `bad`, or raised with `strict`."""
-    return collect(_rows(path), value_of, file=str(path), strict=strict)
+def read_labels(path: str | PathLike[str], value_of: ValueOf | None = None, *, strict: bool = False) -> LabeledNumbers:
+    """The labels of a file, JSON lines or Parquet. A bad row is in `bad`, or raised with `strict`."""
+    return labels_of(_file_rows(Path(path)), value_of, file=str(path), strict=strict)
 
 
-def collect(
+def labels_of(
     rows: Iterable[tuple[int, Any]],
     value_of: ValueOf | None = None,
     *,
     file: str | None = None,
     strict: bool = False,
-) -> Labels:
+) -> LabeledNumbers:
     """Labels from rows with their line numbers; an InputError in place of a row is a bad one.
 
-    >>> labels = collect([(1, {"value": 0.9, "label": 1}), (2, {"value": 0.4, "label": "maybe"})])
-    >>> len(labels.values), str(labels.bad[0])
+    >>> labels = labels_of([(1, {"value": 0.9, "label": 1}), (2, {"value": 0.4, "label": "maybe"})])
+    >>> len(labels), str(labels.bad[0])
     (1, "line 2: label: 'maybe' is not one of 0, 1, false, true, wrong, right")
     """
     import numpy as np
 
-    values, right, groups, bad = [], [], [], []
+    cases: list[tuple[float, bool, str | None]] = []
+    bad: list[InputError] = []
     for line, row in rows:
         try:
-            if isinstance(row, InputError):
-                raise row
-            value, label, group = _checked(row, value_of)
+            cases.append(_checked(row, value_of))
         except InputError as error:
             error = error.at(file=file, line=line)
             if strict:
                 raise error from None
             bad.append(error)
-            continue
-        values.append(value)
-        right.append(label)
-        groups.append(group)
-    named = None
-    if any(group is not None for group in groups):
-        named = tuple(group if group is not None else f"row {number}" for number, group in enumerate(groups))
-    raw = msgspec.json.encode([values, right, named])
-    return Labels(
-        np.array(values, dtype=float), np.array(right, dtype=bool), named, tuple(bad), hashlib.sha256(raw).hexdigest()
+    groups = tuple(group for _, _, group in cases)
+    return LabeledNumbers(
+        np.array([value for value, _, _ in cases], dtype=float),
+        np.array([label for _, label, _ in cases], dtype=bool),
+        groups if any(group is not None for group in groups) else (),
+        tuple(bad),
+        hashlib.sha256(msgspec.json.encode(cases)).hexdigest(),
     )
 
 
-def _checked(row: Any, value_of: ValueOf | None) -> tuple[float, bool, str | None]:
-    if not isinstance(row, Mapping):
-        raise InputError(f"{quoted(row)} is not an object such as " + '{"value": 0.83, "label": 1}')
-    given = row.get("label")
-    key = given.lower() if isinstance(given, str) else given
-    if not isinstance(key, (int, str, float)) or key not in _LABELS:
-        problem = "is missing" if given is None else f"{quoted(given)} is not one of 0, 1, false, true, wrong, right"
-        raise InputError(problem, path="label")
-    value = row.get("value")
-    if value is None and value_of is not None:
-        value = value_of(row)
-    if value is None:
-        raise InputError("is missing", path="value")
-    if type(value) not in (int, float) or not 0 <= value <= 1:
-        raise InputError(f"{quoted(value)} is not between 0 and 1", path="value")
-    group = row.get("group")
-    if group is not None and not isinstance(group, (str, int)):
-        raise InputError(f"{quoted(group)} is not a text", path="group")
-    return float(value), _LABELS[key], None if group is None else str(group)
+def json_rows(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
+    """The rows of JSON lines with their numbers; an InputError in place of one that is not JSON."""
+    for number, line in enumerate(stream, 1):
+        if line.strip():
+            try:
+                yield number, read_json(line)
+            except InputError as error:
+                yield number, error
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Any]]:
+def _file_rows(path: Path) -> Iterator[tuple[int, Any]]:
+    from scalepan.files import open_source
+
     if path.suffix == PARQUET:
         from scalepan.store.duckdb.parquet import parquet_rows
 
         yield from enumerate(parquet_rows(path), 1)
         return
     try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, _decoded(line)
+        with open_source(path) as stream:
+            yield from json_rows(stream)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def _decoded(line: bytes) -> Any:
-    try:
-        return msgspec.json.decode(line)
-    except UnicodeError:
-        return InputError("is not UTF-8 text")
-    except (msgspec.DecodeError, RecursionError) as error:
-        return InputError(f"is not JSON: {error}")
+def _checked(row: Any, value_of: ValueOf | None) -> tuple[float, bool, str | None]:
+    if isinstance(row, InputError):
+        raise row
+    if not isinstance(row, Mapping):
+        raise InputError(f"{quoted(row)} is not an object such as " + '{"value": 0.83, "label": 1}')
+    label = _label(row.get("label"))
+    value = row.get("value")
+    if value is None and value_of is not None:
+        value = value_of(row)
+    if value is None:
+        raise InputError("is missing", path="value")
+    if type(value) not in (int, float) or not 0 <= value <= 1:
+        raise InputError(f"{quoted(value)} is not a number from 0 to 1", path="value")
+    group = row.get("group")
+    if group is not None and (isinstance(group, bool) or not isinstance(group, (str, int))):
+        raise InputError(f"{quoted(group)} is not a text", path="group")
+    return float(value), label, None if group is None else str(group)
+
+
+def _label(given: Any) -> bool:
+    if given is None:
+        raise InputError(f"is missing; it is one of {LEGAL}", path="label")
+    key = given.lower() if isinstance(given, str) else given
+    if not isinstance(key, (int, str, float)) or key not in LABELS:
+        raise InputError(f"{quoted(given)} is not one of {LEGAL}", path="label")
+    return LABELS[key]

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 STEPS = 60
 """How many thresholds are tried at most. More would stop the sequence sooner, at a chance run of errors."""
 
-STARTS = ((600, (0.15, 0.3, 0.5, 0.7, 1.0)), (200, (0.5,)), (0, ()))
+STARTS = ((600, (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)), (250, (0.3, 0.45, 0.7, 1.0)), (0, ()))
 """By number of labels: the shares of the cases at which further sequences of tests start."""
+EXPECTED_SHARE = 0.3
+"""How much of the risk the sequence gets that starts by expectation, if there are others."""
 _ROUNDING = 1e-9
 
 
@@ -97,7 +99,9 @@ def _shares(ends: "NDArray[np.intp]", count: int, expected_risk: "Floats", max_e
     """
     shares = np.zeros(len(ends))
     others = next(starts for fewest, starts in STARTS if count >= fewest)
-    own = 1.0 if not others else 0.5
+    own = EXPECTED_SHARE if others else 1.0
+    if others and (expected_risk > max_error).all():
+        own = 0.0  # it expects no test to succeed
     shares[np.argmax((max_error - expected_risk) * np.sqrt(ends))] += own
     for coverage in others:
         shares[np.argmin(np.abs(ends - coverage * count))] += (1 - own) / len(others)
