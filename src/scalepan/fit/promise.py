@@ -63,6 +63,8 @@ class Promise(msgspec.Struct, frozen=True, kw_only=True):
             few = f"{counted(self.labels, 'label')} are too little evidence"
         if self.more_labels:
             return f"{few}; about {self.more_labels:,} more like these would allow one"
+        if self.labels < fewest:
+            return f"{few}; at least {fewest - self.labels:,} more are needed"
         if self.lowest_error is not None and self.lowest_error > self.max_error:
             wrong = about(self.lowest_error)
             return f"even the surest cases are wrong in about {wrong}, so more labels like these would not help"
