@@ -111,3 +111,17 @@ def test_factors_in_place_of_values(run: Run) -> None:
     rows = [{"factors": {"tool_success_rate": 1.0, "source_count": 1}, "label": n % 50 != 0} for n in range(600)]
     done = run("fit", "confidence", "-", "--json", stdin=b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     assert json.loads(done.out)["promises"][0]["threshold"] == 1.0
+
+
+def test_an_alarm_is_exit_code_1(run: Run) -> None:
+    rows = [{"value": 0.95, "label": int(n < 300 or n % 3 > 0)} for n in range(600)]
+    stdin = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    done = run("fit", "watch", "confidence", "-", stdin=stdin)
+    assert done.code == 1
+    assert done.out.startswith("ALARM at label 3")
+    held = run("fit", "watch", "confidence", "-", "--max-error", "40%", "--json", stdin=stdin)
+    assert held.code == 0
+    found = json.loads(held.out)
+    assert (found["alarm"], found["threshold"], found["let_through"]) == (False, 0.9, 600)
+    assert run("fit", "watch", "confidence", "-", "--from", "0.96", stdin=stdin).code == 0
+    assert run("fit", "watch", "confidence", "-", stdin=b"").code == 2

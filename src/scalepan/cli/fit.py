@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from scalepan.cli._common import complain, json_option, open_input, policy_option, show, show_json
+from scalepan.cli._common import complain, json_option, open_input, policy_option, say, show, show_json
 from scalepan.errors import InputError, counted
 from scalepan.files import write_text_private
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 SHOWN_BAD_ROWS = 20
 TOO_LITTLE = 3
 """Exit code: there is too little evidence for the promise."""
+ALARM = 1
+"""Exit code: the promise no longer holds."""
 
 
 class ShareType(click.ParamType[float]):
@@ -151,6 +154,58 @@ def judge(labels_file: str, **rest: Any) -> None:
       scalepan fit judge labels.jsonl --max-error 10%
     """
     _fit("judge", labels_file, None, {}, **rest)
+
+
+@fit.command()
+@click.argument("number", type=click.Choice(["confidence", "value", "memory", "judge"]))
+@click.argument("labels_file", metavar="LABELS")
+@click.option(
+    "--from", "threshold", type=click.FloatRange(0, 1), help="The threshold. Default: the one of the policy in force."
+)
+@click.option(
+    "--max-error", type=ShareType(), default=0.05, show_default="5%", help="How often it may be wrong at most."
+)
+@json_option
+@click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
+@policy_option
+def watch(
+    number: str,
+    labels_file: str,
+    threshold: float | None,
+    max_error: float,
+    as_json: bool,
+    strict: bool,
+    policy_file: Path | None,
+) -> None:
+    """Does a promise still hold? Labels in the order in which they came; only those from the threshold on count.
+
+    The alarm may be read as often as you like, after every label too: if the promise holds, at most 5 % of all streams
+    of labels ever raise it.
+
+    \b
+    Examples:
+      scalepan fit watch confidence labels.jsonl
+      scalepan fit watch confidence labels.jsonl --from 0.93 --max-error 5% --json
+
+    \b
+    Exit codes:
+      0  no alarm
+      1  alarm: the promise no longer holds
+      2  bad input: no such file, no good row at all, or a bad row with --strict
+    """
+    from scalepan.fit.watch import threshold_in_force
+    from scalepan.fit.watch import watch as watched
+    from scalepan.policy import load_policy
+
+    if threshold is None:
+        threshold = threshold_in_force(number, load_policy(policy_file))
+    found = watched(_read(number, labels_file, policy_file, strict=strict), threshold, max_error)
+    if as_json:
+        show_json({**msgspec.to_builtins(found), "text": found.text})
+    else:
+        say(found.text)
+    if found.alarm:
+        sys.exit(ALARM)
 
 
 def _fit(

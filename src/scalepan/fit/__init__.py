@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from scalepan.fit.labels import LabeledNumbers, labels_of, read_labels
     from scalepan.fit.policyfile import policy_text
     from scalepan.fit.promise import Promise, PromisedLevel, promise
+    from scalepan.fit.watch import Watched, watch
 
 __all__ = [
     "Assessment",
@@ -20,6 +21,7 @@ __all__ = [
     "LabeledNumbers",
     "Promise",
     "PromisedLevel",
+    "Watched",
     "assess",
     "fit",
     "fit_curve",
@@ -27,6 +29,7 @@ __all__ = [
     "policy_text",
     "promise",
     "read_labels",
+    "watch",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -38,5 +41,6 @@ __getattr__, __dir__ = lazily(
         "scalepan.fit.labels": ["LabeledNumbers", "labels_of", "read_labels"],
         "scalepan.fit.policyfile": ["policy_text"],
         "scalepan.fit.promise": ["Promise", "PromisedLevel", "promise"],
+        "scalepan.fit.watch": ["Watched", "watch"],
     },
 )
