@@ -143,10 +143,13 @@ def test_people_see_a_table_a_histogram_and_what_is_not_measured(run: Run, sampl
         "0.50*",
         "how the values are spread",
         "█",
-        "30 traces, 13 to share, 17 to keep",
+        "30 traces, 2026-10-02 to 2026-10-12",
+        "median value 0.72; 13 to share, 17 to keep (gate 0.75)",
+        "rejected: 4 records",
+        "* not measured, a default stands in",
+        "no encoder is in use, so novelty counts 0.5 for every trace",
     ):
         assert expected in out
-    assert "* not measured, a default stands in: novelty of 30" in out
 
 
 def test_markup_and_escapes_in_the_data_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
@@ -163,9 +166,10 @@ def test_the_report_is_one_page_with_pictures(run: Run, samples: Path, tmp_path:
     done = run("value", samples, "--embedder", "none", "--html", "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert done.code == 0
-    assert page.count("<svg") == 31
+    # how values are spread, week by week, and a waterfall per trace
+    assert page.count("<svg") == 32
     assert "kp:trace:finance-ja-0001" in page
-    assert "30 without a measured novelty" in page
+    assert "novelty counts 0.5 for every trace" in page
 
 
 def test_a_policy_file_changes_the_gate(run: Run, tmp_path: Path) -> None:
