@@ -6,7 +6,7 @@ from scalepan.draw import Bins
 from scalepan.policy.value import Value
 from scalepan.score import Score
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.overview.calls import CallCounts, calls_of
+from scalepan.trace.overview.calls import CallCounts, work_of
 from scalepan.trace.overview.cells import MOST_NAMES, Cells, Key
 from scalepan.trace.overview.distinct import Distinct
 from scalepan.trace.overview.listing import FOR_SCREEN, ListedTrace, Listing, ListSizes, held
@@ -46,6 +46,7 @@ class Summary:
         self.count = self.passed = self.skipped = 0
         self.bins = Bins(20)
         self.files = Distinct()
+        self._file = ""
         self.sessions = Distinct()
         self.days: tuple[str, str] | None = None
         """The first and the last day on which a trace began."""
@@ -71,14 +72,15 @@ class Summary:
         self.passed += passed
         self.thresholds.add(threshold)
         self.bins.add(value)
-        if file:
+        if file != self._file:  # a file's traces come one after the other
+            self._file = file
             self.files.add(file)
         day, week = day_and_week(trace.metadata.created_at) or (None, None)
         if day is not None:
             first, last = self.days or (day, day)
             self.days = min(first, day), max(last, day)
-        calls = self._add_calls(calls_of(trace))
-        recoveries = sum([step.type == "error_recovery" for step in trace.steps])
+        work = work_of(trace)
+        calls, recoveries = self._add_calls(work.tools), work.recoveries
         if origin is None:
             facts = TraceFacts(value, passed, calls, recoveries, None, None)
             key: Key = (domain, None, week, NATIVE, None, AGENT)
@@ -89,8 +91,10 @@ class Summary:
             kind = AGENT if origin.parent is None else SUB_AGENT
             key = (domain, origin.project, week, origin.format, origin.model, kind)
         self.cells.add(key, facts)
-        self._look_for_repeats(row, f"{file}:{line}" if line else file)
-        self.missing.add(row.trace, row, encoder=self.encoder)
+        self.repeats.add(trace, work.sequence, file, line)
+        if self.encoder:
+            self._look_for_similar(row, file, line)
+        self.missing.add(trace, row, encoder=self.encoder)
         self.listing.add(value, lambda: self._listed(row, facts, day, file, line))
 
     def _add_calls(self, tools: dict[str, CallCounts]) -> CallCounts:
@@ -109,13 +113,12 @@ class Summary:
                 self.other_tools.add(counts)
         return total
 
-    def _look_for_repeats(self, row: Valued, where: str) -> None:
-        self.repeats.add(row.trace, where)
-        nearest = row.score.details.nearest if self.encoder else None
+    def _look_for_similar(self, row: Valued, file: str, line: int) -> None:
+        nearest = row.score.details.nearest
         if nearest is not None:
             self.repeats.compared += 1
             if nearest.similarity >= NEAR_DUPLICATE:
-                self.repeats.add_near(row.trace, nearest.id, where)
+                self.repeats.add_near(row.trace, nearest.id, file, line)
 
     def _listed(self, row: Valued, facts: TraceFacts, day: str | None, file: str, line: int) -> ListedTrace:
         trace, origin = row.trace, row.trace.origin

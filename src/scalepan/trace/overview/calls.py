@@ -1,10 +1,10 @@
 """How did the calls of tools in a trace go? Only what the log states: a result that says nothing did not succeed."""
 
+from typing import NamedTuple
+
 import msgspec
 
 from scalepan.trace.model import ReasoningTrace
-
-_CALLS = ("tool_call", "error_recovery")
 
 
 class CallCounts(msgspec.Struct, gc=False):
@@ -24,11 +24,12 @@ class CallCounts(msgspec.Struct, gc=False):
     def add(self, other: "CallCounts") -> None:
         """Add others to these."""
         self.calls += other.calls
-        self.answered += other.answered
-        self.failed += other.failed
-        self.refused += other.refused
-        self.setbacks += other.setbacks
-        self.recovered += other.recovered
+        if other.answered or other.refused:  # many logs say nothing of either
+            self.answered += other.answered
+            self.failed += other.failed
+            self.refused += other.refused
+            self.setbacks += other.setbacks
+            self.recovered += other.recovered
 
     @property
     def failed_share(self) -> float | None:
@@ -41,25 +42,47 @@ class CallCounts(msgspec.Struct, gc=False):
         return self.recovered / self.setbacks if self.setbacks else None
 
 
-def calls_of(trace: ReasoningTrace) -> dict[str, CallCounts]:
-    """The calls of a trace by tool. A result whose call is not known stands under the empty name."""
+class TraceWork(NamedTuple):
+    """What an agent did in one trace."""
+
+    tools: dict[str, CallCounts]
+    """Its calls by tool. A result whose call is not known stands under the empty name."""
+    sequence: tuple[str, ...]
+    """The tools in the order of the calls."""
+    recoveries: int
+    """Steps that are a recovery."""
+
+
+def work_of(trace: ReasoningTrace) -> TraceWork:
+    """What happened in a trace, in one pass: this is done for every trace of a run."""
     tools: dict[str, CallCounts] = {}
+    sequence: list[str] = []
     names: dict[str, str] = {}
     failing: set[str] = set()
+    recoveries = 0
     for step in trace.steps:
-        tool, origin = step.tool, step.origin
-        if step.type in _CALLS:
-            if tool is not None:
-                counts = tools.get(tool.name)
-                if counts is None:
-                    counts = tools[tool.name] = CallCounts()
+        kind = step.type
+        if kind == "thought":
+            continue
+        origin = step.origin
+        if kind == "observation":
+            if origin is not None and (origin.failed is not None or origin.refused):
+                name = step.tool.name if step.tool is not None else names.get(origin.call_id or "", "")
+                _answer(tools.setdefault(name, CallCounts()), name, origin.failed, bool(origin.refused), failing)
+            continue
+        if kind == "error_recovery":
+            recoveries += 1
+        if step.tool is not None:
+            name = step.tool.name
+            sequence.append(name)
+            counts = tools.get(name)
+            if counts is None:
+                tools[name] = CallCounts(1)
+            else:
                 counts.calls += 1
-                if origin is not None and origin.call_id is not None:
-                    names[origin.call_id] = tool.name
-        elif origin is not None and (origin.failed is not None or origin.refused):
-            name = tool.name if tool is not None else names.get(origin.call_id or "", "")
-            _answer(tools.setdefault(name, CallCounts()), name, origin.failed, bool(origin.refused), failing)
-    return tools
+            if origin is not None and origin.call_id is not None:
+                names[origin.call_id] = name
+    return TraceWork(tools, tuple(sequence), recoveries)
 
 
 def _answer(counts: CallCounts, name: str, failed: bool | None, refused: bool, failing: set[str]) -> None:

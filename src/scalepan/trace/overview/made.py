@@ -178,7 +178,7 @@ def _repeats(traces: int, groups: int, largest: list[RepeatGroup], texts: CleanT
             traces=group.size,
             objective=texts.held(group.example, OBJECTIVE),
             id=texts.text(group.id, REASON),
-            where=texts.path(group.where),
+            where=texts.place(group.file, group.line),
         )
         for group in largest
     ]

@@ -31,20 +31,8 @@ class Missing:
 
     def add(self, trace: ReasoningTrace, row: HasScore, *, encoder: bool) -> None:
         """Look at one trace. The score is only asked for if something is open, or an encoder was used."""
-        absent = [
-            name
-            for name, value in (("confidence", trace.outcome.confidence), ("success", trace.metadata.success))
-            if value is None
-        ]
-        if absent:
-            format_ = trace.origin.format if trace.origin is not None else NATIVE_FORMAT
-            key = format_, " and ".join(absent)
-            if key in self.outcomes or len(self.outcomes) < MOST_FORMATS:
-                self.outcomes[key] = self.outcomes.get(key, 0) + 1
-            worst, best = row.score.details.range or (float(row.score), float(row.score))
-            self.ranges += 1
-            self.worst += worst
-            self.best += best
+        if trace.outcome.confidence is None or trace.metadata.success is None:
+            self._no_outcome(trace, row.score)
         if not encoder:
             self._no_novelty("no encoder")
             return
@@ -53,6 +41,17 @@ class Missing:
             self._no_novelty("encoder failed")
         elif part.source != "measured":
             self._no_novelty(part.note)
+
+    def _no_outcome(self, trace: ReasoningTrace, score: Score) -> None:
+        stated = (("confidence", trace.outcome.confidence), ("success", trace.metadata.success))
+        format_ = trace.origin.format if trace.origin is not None else NATIVE_FORMAT
+        key = format_, " and ".join(name for name, value in stated if value is None)
+        if key in self.outcomes or len(self.outcomes) < MOST_FORMATS:
+            self.outcomes[key] = self.outcomes.get(key, 0) + 1
+        worst, best = score.details.range or (float(score), float(score))
+        self.ranges += 1
+        self.worst += worst
+        self.best += best
 
     def _no_novelty(self, reason: str) -> None:
         # Notes of the formula, of which there are few; errors of the encoder are one reason.

@@ -16,13 +16,14 @@ whose version every stored value carries."""
 class RepeatGroup:
     """Traces that repeat each other, and one of them as an example."""
 
-    __slots__ = ("example", "id", "size", "where")
+    __slots__ = ("example", "file", "id", "line", "size")
 
-    def __init__(self, id_: str, example: HeldText, where: str) -> None:
+    def __init__(self, id_: str, example: HeldText, file: str, line: int) -> None:
         self.size = 2
         self.id = id_
         self.example = example
-        self.where = where
+        self.file = file
+        self.line = line
 
 
 class Repeats:
@@ -42,10 +43,9 @@ class Repeats:
         self.overflow = False
         """Whether there were more traces than are remembered here."""
 
-    def add(self, trace: ReasoningTrace, where: str) -> None:
-        """Look for the same request with the same calls."""
+    def add(self, trace: ReasoningTrace, tools: tuple[str, ...], file: str, line: int) -> None:
+        """Look for the same request with the same calls: `tools` in their order."""
         objective = trace.task.objective
-        tools = tuple([step.tool.name for step in trace.steps if step.tool is not None and step.type != "observation"])
         if not objective and not tools:
             return
         key = hash((objective, tools))
@@ -60,19 +60,19 @@ class Repeats:
         if group is not None:
             group.size += 1
         elif len(self._exact) < MOST_GROUPS:
-            group = self._seen[key] = RepeatGroup(trace.id, held(objective), where)
+            group = self._seen[key] = RepeatGroup(trace.id, held(objective), file, line)
             self._exact.append(group)
         else:
             self.overflow = True
 
-    def add_near(self, trace: ReasoningTrace, nearest: str | None, where: str) -> None:
+    def add_near(self, trace: ReasoningTrace, nearest: str | None, file: str, line: int) -> None:
         """A trace that is nearly like an earlier one, `nearest`: both are of one group."""
         self.near_traces += 1
         group = self._members.get(nearest) if nearest is not None else None
         if group is not None:
             group.size += 1
         elif len(self._near) < MOST_GROUPS:
-            group = RepeatGroup(trace.id, held(trace.task.objective), where)
+            group = RepeatGroup(trace.id, held(trace.task.objective), file, line)
             self._near.append(group)
         else:
             self.overflow = True

@@ -76,7 +76,7 @@ class Tally:
 @lru_cache(maxsize=4096)
 def _calendar(day: str) -> tuple[str, str]:
     when = date.fromisoformat(day)
-    return day, (when - timedelta(days=when.weekday())).isoformat()
+    return when.isoformat(), (when - timedelta(days=when.weekday())).isoformat()
 
 
 def day_and_week(created_at: str | None) -> tuple[str, str] | None:
