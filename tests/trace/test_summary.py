@@ -10,7 +10,7 @@ from scalepan.errors import InputError
 from scalepan.redact import Redactor
 from scalepan.score import Part, Rule, Score
 from scalepan.trace.overview.headline import headline
-from scalepan.trace.overview.made import overview_of
+from scalepan.trace.overview.made import overview_of, shown_traces
 from scalepan.trace.overview.model import GroupFigures, Overview
 from scalepan.trace.overview.reasons import why_high, why_low
 from scalepan.trace.readers import BadRow
@@ -236,10 +236,15 @@ def test_every_text_is_redacted_and_harmless() -> None:
 
 
 def test_half_a_secret_is_not_shown_where_a_long_text_was_cut() -> None:
-    # 3,900 characters that redaction shortens to nothing, then a secret across the edge at 4,000
-    long = ("password=" + "x" * 60 + " ") * 56 + "y" * 61 + SECRET * 9
+    # a key of 3,900 characters, for which a placeholder stands, then a token across the edge at 4,000
+    lines = "".join(f"{'MIIEpAIBAAKCAQEA7bq9Xz3Lk' * 2}{line:014}\n" for line in range(60))
+    key = "-----BEGIN " + f"PRIVATE KEY-----\n{lines[:3800]}\n-----END " + "PRIVATE KEY-----\n"
+    long = key + "z" * (3984 - len(key)) + " " + SECRET
+    assert long[:4000].endswith(SECRET[:15])
     said = overview(summed(logged(objective=long)))
     assert SECRET[:12] not in msgspec.json.encode(said).decode()
+    (row,) = shown_traces(summed(logged(objective=long)), Redactor())
+    assert row.objective == "…"
 
 
 def test_json_has_every_figure() -> None:

@@ -63,7 +63,7 @@ def summary_view(overview: Overview, rows: Sequence[ListedTrace]) -> list[Any]:
         *_headline(overview),
         *_sentences("what stands out", overview.stands_out),
         *_rows(rows),
-        *_titled("how the values are spread", histogram(bins, marks=marks)),
+        *(_titled("how the values are spread", histogram(bins, marks=marks)) if overview.traces else []),
         *(part for name in TITLES for part in _group(name, overview.groups.get(name, ()))),
         *_tools(overview.tools),
         *_extremes("the best", overview.best),

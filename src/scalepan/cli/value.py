@@ -131,6 +131,8 @@ def value(
             for _ in rows:
                 pass
         if summary is not None:
+            if written.before:
+                complain(f"{counted(written.before, 'row')} of an earlier run are not in the summary")
             _show_summary(summary, policy, html_file, summary_file, screen=screen)
 
 

@@ -91,7 +91,7 @@ def _cards(overview: Overview) -> str:
     total = overview.total
     gate = f"gate {overview.gates[0]:g}" if len(overview.gates) == 1 else "gates by domain"
     cards = [
-        (f"{total.median or 0:.2f}", "median value"),
+        ("" if total.median is None else f"{total.median:.2f}", "median value"),
         (f"{overview.passed:,}", f"to share ({share(total.passed_share)}, {gate})"),
         (f"{overview.traces - overview.passed:,}", "to keep"),
     ]

@@ -18,7 +18,7 @@ class FigureColumn(NamedTuple, Generic[T]):
 
 GROUP_COLUMNS: tuple[FigureColumn[GroupFigures], ...] = (
     FigureColumn("traces", lambda row: f"{row.traces:,}"),
-    FigureColumn("median", lambda row: f"{row.median or 0:.2f}"),
+    FigureColumn("median", lambda row: "" if row.median is None else f"{row.median:.2f}"),
     FigureColumn("pass", lambda row: share(row.passed_share)),
     FigureColumn("calls", lambda row: f"{row.calls:,}" if row.calls else ""),
     FigureColumn("failed", lambda row: share(row.failed_share)),

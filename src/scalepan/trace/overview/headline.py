@@ -26,11 +26,13 @@ def what_was_read(overview: Overview) -> str:
 def headline(overview: Overview) -> list[str]:
     """The same, and how valuable, and how the agents worked."""
     total = overview.total
+    if total.median is None:
+        return [what_was_read(overview)]
     kept = overview.traces - overview.passed
     gate = f" (gate {overview.gates[0]:g})" if len(overview.gates) == 1 else ""
     lines = [
         what_was_read(overview),
-        f"median value {total.median or 0:.2f}; {overview.passed:,} to share, {kept:,} to keep{gate}",
+        f"median value {total.median:.2f}; {overview.passed:,} to share, {kept:,} to keep{gate}",
     ]
     return [*lines, ", ".join(_work(total))] if total.calls else lines
 
