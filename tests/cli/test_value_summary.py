@@ -1,6 +1,7 @@
 """scalepan value on a folder of an agent's logs: what people see, what programs get, on 80 columns."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def session(number: int, *turns: tuple[str, bool | None], prompt: str, day: str,
 
 
 @pytest.fixture
-def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder as in ~/.claude/projects: two projects, two weeks, the same request twice, and half a file."""
     monkeypatch.setenv("COLUMNS", "80")
     console.cache_clear()
@@ -49,7 +50,8 @@ def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         session(3, *failed, prompt="Write the notes", day="2026-02-03", project="/home/ann/docs")
     )
     (docs / "4.jsonl").write_text('{"@context": "https://openknowledgepulse.org/schema/v1", "id": 1}\n')
-    return folder
+    yield folder
+    console.cache_clear()
 
 
 def test_people_see_what_their_agents_did(run: Run, projects: Path) -> None:

@@ -52,7 +52,7 @@ def test_what_was_read(week_of_work: Overview) -> None:
     assert headline(week_of_work) == [
         "4 traces (1 by sub-agents), 2 sessions, 2026-01-31 to 2026-02-04",
         # C, N, D, O of the four are worked out in test_spec_value; here they only have to be counted
-        f"median value {week_of_work.total.median:.2f}; 0 to share, 4 to keep (gate 0.75)",
+        f"median value {week_of_work.total.median:.2f}; 0 to share, 4 to keep (gate 0.75); 1 of 1 succeeded",
         "5 calls, 33 % failed, 1 recovery, 1 refused, 900 tokens in, 9 out",
     ]
 
@@ -191,9 +191,12 @@ def test_reasons_in_words(score: Score, high: str, low: str) -> None:
 
 
 def test_the_best_and_the_worst_are_not_the_same_traces() -> None:
-    both = overview(summed(*(trace(id=f"kp:trace:{at}", confidence=at / 10) for at in range(4))))
+    traces = [trace(id=f"kp:trace:{at}", confidence=at / 10, objective=f"task {at}") for at in range(4)]
+    both = overview(summed(*traces))
     assert [row.id for row in both.best] == ["kp:trace:3", "kp:trace:2", "kp:trace:1"]
     assert [row.id for row in both.worst] == ["kp:trace:0"]
+    again = [trace(id=f"kp:trace:{at}", confidence=at / 10) for at in range(4)]  # one request, four times
+    assert [row.id for row in overview(summed(*again)).best] == ["kp:trace:3"]
 
 
 def test_what_stands_out() -> None:

@@ -10,7 +10,7 @@ from scalepan.trace.overview.listing import ListedTrace
 from scalepan.trace.overview.model import ExtremeTrace, GroupFigures, Overview, RepeatsFigures, ToolFigures
 from scalepan.trace.summary import Valued
 
-SHOWN_ID, SHOWN_NAME, SHOWN_OBJECTIVE = 40, 34, 150
+SHOWN_ID, SHOWN_NAME, SHOWN_OBJECTIVE = 24, 34, 150
 MOST_ROWS, MOST_WEEKS, MOST_GROUPS, MOST_REASONS = 10, 12, 5, 8
 WIDEST = 100
 """Sentences are not wider than this on a wide screen."""
@@ -25,7 +25,7 @@ TITLES = {
 
 
 def short_id(id_: str) -> str:
-    """A trace's id as tables show it; `--explain` takes it in either form."""
+    """A trace's id as tables show it; `--explain` takes it in either form, and its beginning."""
     return id_.removeprefix("kp:trace:")
 
 

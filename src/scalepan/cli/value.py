@@ -210,13 +210,28 @@ def _items(
 
 
 def _explain(rows: Iterator[Valued], wanted: str, *, as_json: bool) -> None:
-    found = next((row for row in rows if short_id(row.trace.id) == short_id(wanted)), None)
+    found = _wanted(rows, short_id(wanted).removesuffix("…"))
     if found is None:
         raise InputError(f"no trace '{wanted}' in the input")
     if as_json:
         show_json(json_row(found, details=True))
     else:
         show(*explanation(found))
+
+
+def _wanted(rows: Iterator[Valued], wanted: str) -> Valued | None:
+    """The trace with this id; else the only one whose id begins so."""
+    beginning: list[Valued] = []
+    for row in rows:
+        id_ = short_id(row.trace.id)
+        if id_ == wanted:
+            return row
+        if id_.startswith(wanted) and len(beginning) < 2:
+            beginning.append(row)
+    if len(beginning) > 1:
+        first, second = (printable(short_id(row.trace.id)) for row in beginning)
+        raise InputError(f"'{wanted}' is the beginning of more than one id: {first}, {second}")
+    return beginning[0] if beginning else None
 
 
 def _show_domains(rows: Iterator[Valued], valuer: TraceValuer, *, as_json: bool) -> None:

@@ -117,7 +117,7 @@ def browsed(columns: Sequence[str], filters: Mapping[str, Sequence[str]], items:
     ways = "".join(
         f'<option value="{place},{way}">{as_markup(name)}, {said}</option>'
         for place, name in enumerate(columns)
-        for way, said in ((-1, "largest first"), (1, "smallest first"))
+        for way, said in ((-1, "descending"), (1, "ascending"))
     )
     head = "".join(f'<button type="button" disabled>{as_markup(name)}</button>' for name in columns)
     return (

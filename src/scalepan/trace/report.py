@@ -95,6 +95,8 @@ def _cards(overview: Overview) -> str:
         (f"{overview.passed:,}", f"to share ({share(total.passed_share)}, {gate})"),
         (f"{overview.traces - overview.passed:,}", "to keep"),
     ]
+    if total.stated:
+        cards.append((share(total.succeeded_share), f"succeeded, of {counted(total.stated, 'trace')} that say"))
     if total.calls:
         cards.append((f"{total.calls:,}", "calls of tools"))
     if total.failed_share is not None:

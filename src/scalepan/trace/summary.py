@@ -82,12 +82,13 @@ class Summary:
         work = work_of(trace)
         calls, recoveries = self._add_calls(work.tools), work.recoveries
         if origin is None:
-            facts = TraceFacts(value, passed, calls, recoveries, None, None)
+            facts = TraceFacts(value, passed, calls, recoveries, None, None, trace.metadata.success)
             key: Key = (domain, None, week, NATIVE, None, AGENT)
         else:
             if origin.session is not None:
                 self.sessions.add(origin.session)
-            facts = TraceFacts(value, passed, calls, recoveries, origin.input_tokens, origin.output_tokens)
+            tokens = origin.input_tokens, origin.output_tokens
+            facts = TraceFacts(value, passed, calls, recoveries, *tokens, trace.metadata.success)
             kind = AGENT if origin.parent is None else SUB_AGENT
             key = (domain, origin.project, week, origin.format, origin.model, kind)
         self.cells.add(key, facts)

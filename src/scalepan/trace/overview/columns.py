@@ -20,6 +20,7 @@ GROUP_COLUMNS: tuple[FigureColumn[GroupFigures], ...] = (
     FigureColumn("traces", lambda row: f"{row.traces:,}"),
     FigureColumn("median", lambda row: "" if row.median is None else f"{row.median:.2f}"),
     FigureColumn("pass", lambda row: share(row.passed_share)),
+    FigureColumn("success", lambda row: share(row.succeeded_share)),
     FigureColumn("calls", lambda row: f"{row.calls:,}" if row.calls else ""),
     FigureColumn("failed", lambda row: share(row.failed_share)),
     FigureColumn("recov.", lambda row: share(row.recovered_share)),

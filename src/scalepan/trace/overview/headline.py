@@ -30,9 +30,10 @@ def headline(overview: Overview) -> list[str]:
         return [what_was_read(overview)]
     kept = overview.traces - overview.passed
     gate = f" (gate {overview.gates[0]:g})" if len(overview.gates) == 1 else ""
+    stated = f"; {total.succeeded:,} of {total.stated:,} succeeded" if total.stated else ""
     lines = [
         what_was_read(overview),
-        f"median value {total.median:.2f}; {overview.passed:,} to share, {kept:,} to keep{gate}",
+        f"median value {total.median:.2f}; {overview.passed:,} to share, {kept:,} to keep{gate}{stated}",
     ]
     return [*lines, ", ".join(_work(total))] if total.calls else lines
 

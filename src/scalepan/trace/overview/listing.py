@@ -59,7 +59,7 @@ class ListSizes(NamedTuple):
     sample: int
 
 
-FOR_SCREEN = ListSizes(whole=40, best=3, worst=3, sample=0)
+FOR_SCREEN = ListSizes(whole=40, best=20, worst=20, sample=0)
 FOR_PAGE = ListSizes(whole=2000, best=800, worst=400, sample=800)
 
 

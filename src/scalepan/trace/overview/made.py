@@ -38,6 +38,7 @@ def overview_of(summary: Summary, redactor: Redactor) -> Overview:
     groups = {dimension: _groups(summary, dimension, texts) for dimension in DIMENSIONS}
     tools = _tools(summary, texts)
     first, last = summary.days or (None, None)
+    best, worst = _best_and_worst(summary)
     repeats = summary.repeats
     exact = _repeats(repeats.exact_traces, repeats.exact_groups, repeats.exact(GROUPS_SHOWN), texts)
     near = _repeats(repeats.near_traces, repeats.near_groups, repeats.near(GROUPS_SHOWN), texts)
@@ -57,8 +58,8 @@ def overview_of(summary: Summary, redactor: Redactor) -> Overview:
         histogram=summary.bins.counts,
         groups={name: rows for name, rows in groups.items() if len(rows) > 1},
         tools=tools,
-        best=_extremes(summary.listing.best(EXTREMES), why_high, texts),
-        worst=_extremes(_others(summary), why_low, texts),
+        best=_extremes(best, why_high, texts),
+        worst=_extremes(worst, why_low, texts),
         exact_repeats=exact,
         near_repeats=near if repeats.compared else None,
         near_duplicate=NEAR_DUPLICATE,
@@ -99,10 +100,19 @@ def _shown(row: ListedTrace, texts: CleanTexts) -> ShownTrace:
     )
 
 
-def _others(summary: Summary) -> list[ListedTrace]:
-    """The worst, without those that are already among the best of a short run."""
-    best = {row.number for row in summary.listing.best(EXTREMES)}
-    return [row for row in summary.listing.worst(EXTREMES) if row.number not in best]
+def _best_and_worst(summary: Summary) -> tuple[list[ListedTrace], list[ListedTrace]]:
+    """A few of each, in which no request and no trace comes twice."""
+    rows = summary.listing.best(len(summary.listing.rows))
+    best = _different(rows, set())
+    return best, _different(summary.listing.worst(len(rows)), {row.number for row in best})
+
+
+def _different(rows: list[ListedTrace], without: set[int]) -> list[ListedTrace]:
+    found: dict[str, ListedTrace] = {}
+    for row in rows:
+        if row.number not in without and len(found) < EXTREMES:
+            found.setdefault(row.objective.text or row.id, row)
+    return list(found.values())
 
 
 def _extremes(rows: list[ListedTrace], why: Callable[[Score], str], texts: CleanTexts) -> list[ExtremeTrace]:
@@ -140,6 +150,8 @@ def _figures(name: str, tally: Tally) -> GroupFigures:
         traces=tally.count,
         median=tally.median,
         passed=tally.passed,
+        stated=tally.stated,
+        succeeded=tally.succeeded,
         calls=calls.calls,
         failed_share=calls.failed_share,
         refused=calls.refused,

@@ -12,6 +12,9 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True):
     traces: int
     median: float | None
     passed: int
+    stated: int
+    """How many traces state whether they succeeded."""
+    succeeded: int
     calls: int
     failed_share: float | None
     """Of the calls whose results say whether they failed; null if none does."""
@@ -28,6 +31,11 @@ class GroupFigures(msgspec.Struct, frozen=True, kw_only=True):
     def passed_share(self) -> float:
         """The share that passes the gate."""
         return self.passed / self.traces if self.traces else 0.0
+
+    @property
+    def succeeded_share(self) -> float | None:
+        """The share that succeeded, of the traces that say so or the contrary."""
+        return self.succeeded / self.stated if self.stated else None
 
 
 class ToolFigures(msgspec.Struct, frozen=True, kw_only=True):

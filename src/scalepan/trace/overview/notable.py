@@ -64,6 +64,9 @@ def _refusals(total: GroupFigures, tools: Sequence[ToolFigures]) -> Iterator[str
     if not total.refused:
         return
     most = max(tools, key=lambda tool: tool.refused)
+    if total.refused == 1:
+        yield f"People refused or interrupted 1 call, of {most.name}."
+        return
     whose = "all" if most.refused == total.refused else f"{most.refused:,}"
     yield f"People refused or interrupted {counted(total.refused, 'call')}, {whose} of them of {most.name}."
 

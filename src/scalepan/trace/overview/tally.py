@@ -20,18 +20,24 @@ class TraceFacts(NamedTuple):
     recoveries: int
     input_tokens: int | None
     output_tokens: int | None
+    success: bool | None = None
+    """None if the trace does not state it."""
 
 
 class Tally:
     """The sums of some traces."""
 
-    __slots__ = ("calls", "count", "input_tokens", "output_tokens", "passed", "recoveries", "values", "with_tokens")
+    __slots__ = (
+        *("calls", "count", "input_tokens", "output_tokens", "passed", "recoveries", "stated", "succeeded", "values"),
+        "with_tokens",
+    )
 
     def __init__(self) -> None:
         self.count = self.passed = self.recoveries = 0
         self.values = array("Q", bytes(8 * (PLACES + 1)))
         self.calls = CallCounts()
         self.with_tokens = self.input_tokens = self.output_tokens = 0
+        self.stated = self.succeeded = 0
 
     def add(self, facts: TraceFacts) -> None:
         """Count one trace."""
@@ -41,6 +47,9 @@ class Tally:
         if facts.calls.calls or facts.calls.answered or facts.calls.refused:
             self.calls.add(facts.calls)
         self.recoveries += facts.recoveries
+        if facts.success is not None:
+            self.stated += 1
+            self.succeeded += facts.success
         if facts.input_tokens is not None or facts.output_tokens is not None:
             self.with_tokens += 1
             self.input_tokens += facts.input_tokens or 0
@@ -54,6 +63,8 @@ class Tally:
         for place, count in enumerate(other.values):
             self.values[place] += count
         self.calls.add(other.calls)
+        self.stated += other.stated
+        self.succeeded += other.succeeded
         self.with_tokens += other.with_tokens
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
