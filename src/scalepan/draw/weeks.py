@@ -120,7 +120,7 @@ def _months(slots: Sequence[str], step: float, bottom: float, quiet: str) -> str
     last, month = -LABEL_APART, ""
     for number, monday in enumerate(slots):
         x = LEFT + number * step
-        if monday[:7] == month or x - last < LABEL_APART:
+        if monday[:7] == month or x - last < LABEL_APART or x > WIDTH - LABEL_APART / 2:
             continue
         when = date.fromisoformat(monday)
         label = f"{when:%b %Y}" if not month or month[:4] != monday[:4] else f"{when:%b}"

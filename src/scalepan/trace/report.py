@@ -9,7 +9,7 @@ from scalepan.draw.browse import Item, browsed
 from scalepan.draw.html import figures, page, section
 from scalepan.draw.markup import as_markup
 from scalepan.draw.svg import histogram_svg, inline, score_svg
-from scalepan.draw.weeks import Week, weeks_svg
+from scalepan.draw.weeks import MOST_WEEKS, Week, weeks_svg
 from scalepan.errors import counted
 from scalepan.redact import Redactor
 from scalepan.score import Score
@@ -136,7 +136,8 @@ def _weeks(overview: Overview) -> str:
         ink=INK,
         quiet=QUIET,
     )
-    return section("Week by week", inline(drawn))
+    heading = "Week by week" if len(weeks) <= MOST_WEEKS else f"Week by week, the last {MOST_WEEKS}"
+    return section(heading, inline(drawn))
 
 
 def _extremes(heading: str, kind: str, rows: Sequence[ExtremeTrace]) -> str:

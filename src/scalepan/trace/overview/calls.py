@@ -64,19 +64,18 @@ def work_of(trace: ReasoningTrace) -> TraceWork:
         kind = step.type
         if kind == "thought":
             continue
-        origin = step.origin
+        tool, origin = step.tool, step.origin
         if kind == "observation":
             if origin is not None and (origin.failed is not None or origin.refused):
-                name = step.tool.name if step.tool is not None else names.get(origin.call_id or "", "")
+                name = tool.name if tool is not None else names.get(origin.call_id or "", "")
                 _answer(tools.setdefault(name, CallCounts()), name, origin.failed, bool(origin.refused), failing)
             continue
         if kind == "error_recovery":
             recoveries += 1
-        if step.tool is not None:
-            name = step.tool.name
+        if tool is not None:
+            name = tool.name
             sequence.append(name)
-            counts = tools.get(name)
-            if counts is None:
+            if (counts := tools.get(name)) is None:
                 tools[name] = CallCounts(1)
             else:
                 counts.calls += 1

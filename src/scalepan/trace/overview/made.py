@@ -67,7 +67,7 @@ def overview_of(summary: Summary, redactor: Redactor) -> Overview:
         rejected=summary.rejects.count,
         rejects=_rejects(summary, texts),
         range=_range(summary.missing),
-        not_measured=unmeasured(summary.missing, groups["format"], summary.count, texts),
+        not_measured=unmeasured(summary.missing, groups["format"], summary.count, texts, overflow=repeats.overflow),
         stands_out=notable(total, tools, groups, exact, sub_agents),
     )
 

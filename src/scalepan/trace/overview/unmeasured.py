@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from scalepan.errors import counted
 from scalepan.trace.overview.missing import Missing
 from scalepan.trace.overview.model import GroupFigures
+from scalepan.trace.overview.repeats import MOST_GROUPS, MOST_SEEN
 from scalepan.trace.overview.texts import CleanTexts, listed
 
 MOST = 5
 
 
-def unmeasured(missing: Missing, formats: Sequence[GroupFigures], traces: int, texts: CleanTexts) -> list[str]:
+def unmeasured(
+    missing: Missing, formats: Sequence[GroupFigures], traces: int, texts: CleanTexts, *, overflow: bool = False
+) -> list[str]:
     """A sentence for each thing that these logs leave open."""
     said = [*_outcomes(missing, texts), *_novelty(missing, traces)]
     silent = [row for row in formats if row.calls and row.failed_share is None]
@@ -18,6 +21,10 @@ def unmeasured(missing: Missing, formats: Sequence[GroupFigures], traces: int, t
         calls = sum(row.calls for row in silent)
         names = listed(row.name for row in silent[:MOST])
         said.append(f"Whether calls failed: not stated in {names} traces ({counted(calls, 'call')}).")
+    if overflow:
+        said.append(
+            f"Repeats: looked for among the first {MOST_SEEN:,} different traces and {MOST_GROUPS:,} groups only."
+        )
     return said
 
 
