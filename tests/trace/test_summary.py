@@ -170,7 +170,7 @@ def parts(c: float, n: float, d: float, o: float) -> tuple[Part, ...]:
         (
             Score("value", 0.6, parts=parts(1, 0.5, 0, 0.9), base=0.6),
             "rich in structure (4 step types); sure of a good outcome (0.9 sure, succeeded)",
-            "few different tools for its length (1 tool, 9 steps)",
+            "low tool diversity (1 tool, 9 steps)",
         ),
         (
             Score("value", 0.4, parts=parts(0.5, 0.5, 0.5, 0.5), base=0.5,

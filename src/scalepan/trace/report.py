@@ -41,7 +41,7 @@ STYLE = """
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line); vertical-align: top;
          overflow-wrap: anywhere; }
-th { font-size: .8rem; color: var(--quiet); font-weight: 600; } td:first-child { min-width: 8rem; }
+th { font-size: .8rem; color: var(--quiet); font-weight: 600; } td:first-child:not(.n) { min-width: 8rem; }
 th:last-child, td:last-child { padding-right: 0; } .n { text-align: right; white-space: nowrap; }
 a { color: var(--accent); } .told { padding-left: 1.2rem; } .told li { margin: .25rem 0; }
 .extreme { border-left: 4px solid var(--line); padding: .1rem 0 .1rem .8rem; margin: .8rem 0; }
@@ -96,7 +96,7 @@ def _cards(overview: Overview) -> str:
         (f"{overview.traces - overview.passed:,}", "to keep"),
     ]
     if total.stated:
-        cards.append((share(total.succeeded_share), f"succeeded, of {counted(total.stated, 'trace')} that say"))
+        cards.append((share(total.succeeded_share), f"of {counted(total.stated, 'trace')} that say so succeeded"))
     if total.calls:
         cards.append((f"{total.calls:,}", "calls of tools"))
     if total.failed_share is not None:

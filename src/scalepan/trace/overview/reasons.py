@@ -9,13 +9,13 @@ MOST = 2
 _HIGH = {
     "complexity": "rich in structure",
     "novelty": "unlike the traces before it",
-    "tool_diversity": "many different tools for its length",
+    "tool_diversity": "high tool diversity",
     "outcome_confidence": "sure of a good outcome",
 }
 _LOW = {
     "complexity": "little structure",
     "novelty": "much like an earlier trace",
-    "tool_diversity": "few different tools for its length",
+    "tool_diversity": "low tool diversity",
     "outcome_confidence": "failed, or unsure",
 }
 
