@@ -9,7 +9,7 @@ from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.overview.calls import CallCounts, work_of
 from scalepan.trace.overview.cells import MOST_NAMES, Cells, Key
 from scalepan.trace.overview.distinct import Distinct
-from scalepan.trace.overview.listing import FOR_SCREEN, ListedTrace, Listing, ListSizes, held
+from scalepan.trace.overview.listing import FOR_SCREEN, ListedTrace, Listing, ListSizes, bounded, held
 from scalepan.trace.overview.missing import Missing
 from scalepan.trace.overview.rejects import Rejects
 from scalepan.trace.overview.repeats import NEAR_DUPLICATE, Repeats
@@ -105,11 +105,11 @@ class Summary:
         total = CallCounts()
         for name, counts in tools.items():
             total.add(counts)
-            known = self.tools.get(name)
+            known = self.tools.get(name) or self.tools.get(bounded(name))
             if known is not None:
                 known.add(counts)
             elif len(self.tools) < MOST_NAMES:
-                self.tools[name] = counts
+                self.tools[bounded(name)] = counts
             else:
                 self.other_tools.add(counts)
         return total
@@ -125,16 +125,16 @@ class Summary:
         trace, origin = row.trace, row.trace.origin
         return ListedTrace(
             number=self.count,
-            id=trace.id,
+            id=bounded(trace.id),
             score=row.score,
             value=facts.value,
             passed=facts.passed,
             objective=held(trace.task.objective),
-            domain=trace.metadata.task_domain,
-            format=origin.format if origin else NATIVE,
-            project=origin.project if origin else None,
-            model=origin.model if origin else None,
-            parent=origin.parent if origin else None,
+            domain=bounded(trace.metadata.task_domain),
+            format=bounded(origin.format) if origin else NATIVE,
+            project=bounded(origin.project) if origin and origin.project is not None else None,
+            model=bounded(origin.model) if origin and origin.model is not None else None,
+            sub_agent=origin is not None and origin.parent is not None,
             day=day,
             steps=len(trace.steps),
             calls=facts.calls.calls,

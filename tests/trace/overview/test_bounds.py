@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -159,6 +160,24 @@ def test_a_summary_of_very_many_traces_stays_small() -> None:
     assert len(summary.listing.rows) <= FOR_SCREEN.best + FOR_SCREEN.worst
     assert len(summary.missing.outcomes) <= 100
     assert summary.missing.ranges == MANY
+
+
+def test_long_names_are_held_without_their_ends() -> None:
+    long = "x" * 100_000
+    origin: dict[str, Any] = dict.fromkeys(("format", "project", "session", "parent", "model"), long)
+    traces = [
+        logged(
+            [call(f"{long}{at % 2}", "1"), result("1", failed=True)], id=f"kp:trace:{long}{at}", domain=long, **origin
+        )
+        for at in range(4)
+    ]
+    summary = summed(*traces)
+    sizes = [len(name or "") for dimension in ("domain", "project", "format") for name in summary.cells.by(dimension)]
+    assert sizes == [4001] * 3
+    assert {len(name): counts.calls for name, counts in summary.tools.items()} == {4001: 4}
+    (row, *_) = summary.listing.rows
+    assert len(row.id) == len(row.domain) == len(row.project or "") == 4001
+    assert [len(format_) for format_, _ in summary.missing.outcomes] == [4001]
 
 
 def test_a_long_objective_is_cut() -> None:

@@ -5,6 +5,7 @@ One counter per combination that occurs costs one addition per trace instead of 
 
 from collections.abc import Iterator
 
+from scalepan.trace.overview.listing import bounded
 from scalepan.trace.overview.tally import Tally, TraceFacts
 
 DIMENSIONS = ("domain", "project", "week", "format", "model", "agent")
@@ -72,7 +73,8 @@ class Cells:
         return self._cells.setdefault(known, Tally())
 
     def _known(self, key: Key) -> Iterator[Name]:
-        for name, names in zip(key, self._names, strict=True):
+        for whole, names in zip(key, self._names, strict=True):
+            name = bounded(whole) if whole is not None else None
             if name is None or name in names:
                 yield name
             elif len(names) < MOST_NAMES:

@@ -25,6 +25,11 @@ def held(text: str) -> HeldText:
     return HeldText(text[:HELD_TEXT], len(text) > HELD_TEXT)
 
 
+def bounded(name: str) -> str:
+    """A name that a log gives to something; a very long one without its end, and still long enough to show that."""
+    return name if len(name) <= HELD_TEXT else name[: HELD_TEXT + 1]
+
+
 class ListedTrace(msgspec.Struct, frozen=True, kw_only=True):
     """A trace that may be shown: its score and what it was about, without its steps."""
 
@@ -39,7 +44,7 @@ class ListedTrace(msgspec.Struct, frozen=True, kw_only=True):
     format: str
     project: str | None
     model: str | None
-    parent: str | None
+    sub_agent: bool
     day: str | None
     steps: int
     calls: int

@@ -6,7 +6,7 @@ from scalepan.redact import Redactor
 from scalepan.score import Score
 from scalepan.trace.overview.calls import CallCounts
 from scalepan.trace.overview.cells import DIMENSIONS, OTHERS, REST
-from scalepan.trace.overview.listing import ListedTrace
+from scalepan.trace.overview.listing import ListedTrace, held
 from scalepan.trace.overview.missing import Missing
 from scalepan.trace.overview.model import (
     ExtremeTrace,
@@ -81,7 +81,7 @@ def shown_traces(summary: Summary, redactor: Redactor) -> list[ShownTrace]:
 
 def _shown(row: ListedTrace, texts: CleanTexts) -> ShownTrace:
     return ShownTrace(
-        id=texts.text(row.id, REASON),
+        id=texts.held(held(row.id), REASON),
         value=row.value,
         passed=row.passed,
         objective=texts.held(row.objective, OBJECTIVE),
@@ -89,7 +89,7 @@ def _shown(row: ListedTrace, texts: CleanTexts) -> ShownTrace:
         format=texts.name(row.format),
         project=texts.path(row.project) if row.project is not None else None,
         model=texts.name(row.model) if row.model is not None else None,
-        sub_agent=row.parent is not None,
+        sub_agent=row.sub_agent,
         day=row.day,
         steps=row.steps,
         calls=row.calls,
@@ -118,7 +118,7 @@ def _different(rows: list[ListedTrace], without: set[int]) -> list[ListedTrace]:
 def _extremes(rows: list[ListedTrace], why: Callable[[Score], str], texts: CleanTexts) -> list[ExtremeTrace]:
     return [
         ExtremeTrace(
-            id=texts.text(row.id, REASON),
+            id=texts.held(held(row.id), REASON),
             value=row.value,
             objective=texts.held(row.objective, OBJECTIVE),
             why=texts.text(why(row.score), OBJECTIVE),
@@ -189,7 +189,7 @@ def _repeats(traces: int, groups: int, largest: list[RepeatGroup], texts: CleanT
         RepeatFigures(
             traces=group.size,
             objective=texts.held(group.example, OBJECTIVE),
-            id=texts.text(group.id, REASON),
+            id=texts.held(held(group.id), REASON),
             where=texts.place(group.file, group.line),
         )
         for group in largest

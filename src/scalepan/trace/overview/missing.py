@@ -4,6 +4,7 @@ from typing import Protocol
 
 from scalepan.score import Score
 from scalepan.trace.model import ReasoningTrace
+from scalepan.trace.overview.listing import bounded
 
 MOST_FORMATS = 100
 NATIVE_FORMAT = "native"
@@ -44,7 +45,7 @@ class Missing:
 
     def _no_outcome(self, trace: ReasoningTrace, score: Score) -> None:
         stated = (("confidence", trace.outcome.confidence), ("success", trace.metadata.success))
-        format_ = trace.origin.format if trace.origin is not None else NATIVE_FORMAT
+        format_ = bounded(trace.origin.format) if trace.origin is not None else NATIVE_FORMAT
         key = format_, " and ".join(name for name, value in stated if value is None)
         if key in self.outcomes or len(self.outcomes) < MOST_FORMATS:
             self.outcomes[key] = self.outcomes.get(key, 0) + 1

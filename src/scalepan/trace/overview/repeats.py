@@ -1,7 +1,7 @@
 """Which traces repeat another? Exactly: the same request, the same tools in the same order. Nearly: by an encoder."""
 
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.overview.listing import HeldText, held
+from scalepan.trace.overview.listing import HeldText, bounded, held
 
 MOST_SEEN = 100_000
 """How many different traces an exact repeat is looked for among."""
@@ -20,7 +20,7 @@ class RepeatGroup:
 
     def __init__(self, id_: str, example: HeldText, file: str, line: int) -> None:
         self.size = 2
-        self.id = id_
+        self.id = bounded(id_)
         self.example = example
         self.file = file
         self.line = line
@@ -34,7 +34,7 @@ class Repeats:
         self._exact: list[RepeatGroup] = []
         self.exact_traces = 0
         """How many traces repeat an earlier one exactly."""
-        self._members: dict[str, RepeatGroup] = {}
+        self._members: dict[int, RepeatGroup] = {}
         self._near: list[RepeatGroup] = []
         self.near_traces = 0
         """How many traces are nearly like an earlier one."""
@@ -68,7 +68,7 @@ class Repeats:
     def add_near(self, trace: ReasoningTrace, nearest: str | None, file: str, line: int) -> None:
         """A trace that is nearly like an earlier one, `nearest`: both are of one group."""
         self.near_traces += 1
-        group = self._members.get(nearest) if nearest is not None else None
+        group = self._members.get(hash(nearest)) if nearest is not None else None
         if group is not None:
             group.size += 1
         elif len(self._near) < MOST_GROUPS:
@@ -78,9 +78,9 @@ class Repeats:
             self.overflow = True
             return
         if len(self._members) < MOST_MEMBERS:
-            self._members[trace.id] = group
+            self._members[hash(trace.id)] = group
             if nearest is not None:
-                self._members.setdefault(nearest, group)
+                self._members.setdefault(hash(nearest), group)
         else:
             self.overflow = True
 

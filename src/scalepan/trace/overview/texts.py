@@ -8,7 +8,7 @@ from scalepan.errors import printable, shorten
 from scalepan.inforce import redacted
 from scalepan.redact import Redactor
 from scalepan.score import Score
-from scalepan.trace.overview.listing import HeldText, held
+from scalepan.trace.overview.listing import HELD_TEXT, HeldText, held
 
 OBJECTIVE, NAME, REASON = 300, 120, 200
 """How much of each is shown, in characters."""
@@ -47,6 +47,8 @@ class CleanTexts:
         """A file or folder; the end of a long one says more than its beginning."""
         known = self._paths.get(path)
         if known is None:
+            if len(path) > HELD_TEXT:
+                return self.name(path)  # without its end, of which a part may be missing
             clean = printable(" ".join(redacted(path, self._redactor).split()))
             known = self._paths[path] = clean if len(clean) <= NAME else f"…{clean[1 - NAME :]}"
         return known
