@@ -96,7 +96,7 @@ def _cards(overview: Overview) -> str:
         (f"{overview.traces - overview.passed:,}", "to keep"),
     ]
     if total.stated:
-        cards.append((share(total.succeeded_share), f"of {counted(total.stated, 'trace')} that say so succeeded"))
+        cards.append((share(total.succeeded_share), f"succeeded (of {total.stated:,} that state it)"))
     if total.calls:
         cards.append((f"{total.calls:,}", "calls of tools"))
     if total.failed_share is not None:
