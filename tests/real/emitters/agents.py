@@ -228,3 +228,11 @@ def mini(model: StandIn, place: Place) -> Path:
     file = place.home / "run.traj.json"
     place.script("mini", model.url, place.work, file, MSWEA_SILENT_STARTUP="1", MSWEA_GLOBAL_CONFIG_DIR=str(place.home))
     return file
+
+
+def recorded(model: StandIn, place: Place, framework: str, way: str) -> tuple[Path, str]:
+    """The traces of an agent that an adapter recorded, and what was printed. See run_recording.py."""
+    file = place.home / "traces.jsonl"
+    source = HERE.parents[2] / "src"
+    env = {"PYTHONPATH": str(source), "SCALEPAN_CACHE": str(place.home / "cache")}
+    return file, place.script("recording", framework, way, model.url, file, **env)
