@@ -230,9 +230,18 @@ def mini(model: StandIn, place: Place) -> Path:
     return file
 
 
+# For scripts that import Scalepan: it is not installed there.
+SCALEPAN = {"PYTHONPATH": str(HERE.parents[2] / "src")}
+
+
 def recorded(model: StandIn, place: Place, framework: str, way: str) -> tuple[Path, str]:
     """The traces of an agent that an adapter recorded, and what was printed. See run_recording.py."""
     file = place.home / "traces.jsonl"
-    source = HERE.parents[2] / "src"
-    env = {"PYTHONPATH": str(source), "SCALEPAN_CACHE": str(place.home / "cache")}
-    return file, place.script("recording", framework, way, model.url, file, **env)
+    return file, place.script("recording", framework, way, model.url, file, **SCALEPAN)
+
+
+def recorded_case(model: StandIn, place: Place, case: str) -> Path:
+    """The traces of one of the CASES of run_recording_cases.py."""
+    file = place.home / "traces.jsonl"
+    place.script("recording_cases", case, model.url, file, **SCALEPAN)
+    return file

@@ -23,6 +23,7 @@ FRAMEWORK = "langchain"
 _CONTROL = "GraphBubbleUp"
 # What LangChain calls a run that the user gave no name.
 _UNNAMED = frozenset(("LangGraph", "RunnableSequence"))
+_QUESTIONS = ("input", "question", "query")
 
 
 def langchain(
@@ -70,10 +71,12 @@ class CallbackRecorder:
     # Chains and graphs
 
     @quiet
-    def on_chain_start(self, _: Any, __: Any, *, run_id: Any, parent_run_id: Any = None, **more: Any) -> None:
+    def on_chain_start(self, _: Any, inputs: Any, *, run_id: Any, parent_run_id: Any = None, **more: Any) -> None:
         """A graph, a node, or anything else that is composed of steps."""
         with self._lock:
-            self._start("chain", run_id, parent_run_id, more.get("name"))
+            event = self._start("chain", run_id, parent_run_id, more.get("name"))
+            if event.owns and event.run is not None:
+                event.run.state(_objective(inputs))
 
     @quiet
     def on_chain_end(self, _: Any, *, run_id: Any, **__: Any) -> None:
@@ -227,6 +230,13 @@ def _is_control(error: BaseException) -> bool:
     return any(kind.__name__ == _CONTROL for kind in type(error).__mro__)
 
 
+def _objective(inputs: Any) -> str | None:
+    """What a chain is asked: its text, or what a dict has under a usual name. Messages are read when a model is."""
+    if isinstance(inputs, dict):
+        inputs = next((inputs[key] for key in _QUESTIONS if isinstance(inputs.get(key), str)), None)
+    return inputs if isinstance(inputs, str) else None
+
+
 def _see(run: AgentRun, messages: Sequence[Any]) -> None:
     for message in messages:
         if message.type == "tool":
@@ -239,6 +249,7 @@ def _see(run: AgentRun, messages: Sequence[Any]) -> None:
             last.append(_said(message))
     for text in reversed(last):
         run.request(text)
+    run.resume(next((_said(message) for message in reversed(messages) if message.type == "human"), None))
 
 
 def _answer(run: AgentRun, generation: Any) -> None:

@@ -98,7 +98,7 @@ class SpanRecorder:
             if span.span_data.type in _ANSWERS:
                 traced.problems.pop(key, None)
             if span.error and span.span_data.type != "function":
-                traced.problems[key] = str(span.error.get("message"))
+                traced.problems[key] = _problem(span.error)
             if span.span_id in traced.runs:
                 self._end(traced, span.span_id)
 
@@ -175,6 +175,7 @@ def _see(run: AgentRun, shown: list[LogEntry]) -> None:
     run.play(entry for entry in shown if entry.kind == "result")
     last = list(takewhile(lambda entry: entry.kind in ("request", "skip"), reversed(shown)))
     run.play(entry for entry in reversed(last) if entry.kind == "request")
+    run.resume(next((entry.text for entry in reversed(shown) if entry.kind == "request"), None))
 
 
 def _function(run: AgentRun, span: Any) -> None:
@@ -185,10 +186,14 @@ def _function(run: AgentRun, span: Any) -> None:
         if run.waiting:
             return  # under another name; its result is shown to the model next
         call_id = run.call(data.name, arguments(data.input), None, server=(data.mcp_data or {}).get("server"))
-    output = data.output
-    if output is None and problem:
-        output = (problem.get("data") or {}).get("error") or problem.get("message")
+    output = _problem(problem) if data.output is None and problem else data.output
     run.result(call_id, output, failed=bool(problem), latency_ms=_took(span))
+
+
+def _problem(error: Any) -> str:
+    """What a span says went wrong."""
+    more = (error.get("data") or {}).get("error")
+    return f"{error.get('message')}: {more}" if isinstance(more, str) else str(error.get("message"))
 
 
 def _call_of(run: AgentRun, name: str, given: Any) -> str | None:

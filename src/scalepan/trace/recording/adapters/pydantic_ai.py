@@ -85,6 +85,7 @@ class HookRecorder:
     ) -> Any:
         """A tool at work. An agent that it runs is a sub-agent."""
         run, raised = self._runs.get(ctx.run_id), None
+        self._called(run, call)
         token, start = _around.set(run), perf_counter()
         try:
             return await handler(args)
@@ -110,7 +111,7 @@ class HookRecorder:
         if run is None:
             return
         if result is not None:
-            _results(run, result.new_messages()[-1:])  # calls beside the final answer
+            _results(run, result.new_messages()[-1:], [])  # calls beside the final answer
         run.end(error)
 
     @quiet
@@ -118,10 +119,11 @@ class HookRecorder:
         run = self._runs.get(ctx.run_id)
         if run is not None and messages:
             # Only the last message is new: those before it are the model's own, and what it has been shown.
-            _results(run, messages[-1:])
-            for part in getattr(messages[-1], "parts", ()):
-                if part.part_kind == "user-prompt":
-                    run.request(_prompt(part.content))
+            _results(run, messages[-1:], messages)
+            asked = [_prompt(part.content) for part in _parts(messages) if part.part_kind == "user-prompt"]
+            if any(part.part_kind == "user-prompt" for part in messages[-1].parts):
+                run.request(asked[-1])
+            run.resume(asked[-1] if asked else None)
 
     @quiet
     def _answer(self, ctx: Any, request_context: Any, response: Any) -> None:
@@ -132,6 +134,12 @@ class HookRecorder:
         outputs = {tool.name for tool in request_context.model_request_parameters.output_tools}
         for part in response.parts:
             _part(run, part, outputs)
+
+    @quiet
+    def _called(self, run: AgentRun | None, call: Any) -> None:
+        """A call that an earlier run made and somebody has approved since."""
+        if run is not None and call.tool_call_id not in run.waiting:
+            run.call(call.tool_name, arguments(call.args), call.tool_call_id)
 
     @quiet
     def _done(self, run: AgentRun | None, call: Any, latency_ms: float, error: BaseException | None) -> None:
@@ -174,12 +182,16 @@ def _part(run: AgentRun, part: Any, outputs: set[str]) -> None:
                 builder.skip(kind)
 
 
-def _results(run: AgentRun, messages: Iterable[Any]) -> None:
+def _parts(messages: Iterable[Any]) -> list[Any]:
+    return [part for message in messages for part in message.parts]
+
+
+def _results(run: AgentRun, messages: list[Any], history: list[Any]) -> None:
     """What came of calls, as the model is told."""
-    for part in (part for message in messages if message.kind == "request" for part in message.parts):
+    for part in _parts(message for message in messages if message.kind == "request"):
         match part.part_kind:
             case "tool-return":
-                _returned(run, part)
+                _returned(run, part, history)
             case "retry-prompt" | "retry-feedback":
                 said = part.model_response()
                 if getattr(part, "tool_call_id", None) in run.waiting:
@@ -188,9 +200,15 @@ def _results(run: AgentRun, messages: Iterable[Any]) -> None:
                     run.observe(said)
 
 
-def _returned(run: AgentRun, part: Any) -> None:
+def _returned(run: AgentRun, part: Any, history: list[Any]) -> None:
     outcome = getattr(part, "outcome", "success")
     said = part.content if isinstance(part.content, str) else part.model_response_str()
+    if part.tool_call_id not in run.waiting and outcome in _REFUSED:
+        # The run before this one made the call, and stopped to ask somebody.
+        made = [
+            one for one in _parts(history) if one.part_kind == "tool-call" and one.tool_call_id == part.tool_call_id
+        ]
+        run.call(part.tool_name, arguments(made[-1].args) if made else None, part.tool_call_id)
     if part.tool_call_id in run.waiting:
         run.result(part.tool_call_id, said, failed=_FAILED.get(outcome), refused=outcome in _REFUSED or None)
     elif outcome == "retried":

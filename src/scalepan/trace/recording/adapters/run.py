@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -50,18 +51,24 @@ class RunningCall(NamedTuple):
     """Which step it is."""
 
 
+_waiting: "WeakKeyDictionary[Recording, dict[str, RunningCall]]" = WeakKeyDictionary()
+
+
 class AgentRun:
     """A run while it goes on. Whatever is told to it after the end is dropped."""
 
     def __init__(self, to: Destination, framework: str, *, name: str | None = None, parent: "AgentRun | None" = None):
-        self.waiting: dict[str, RunningCall] = {}
-        """Calls without a result, by id, in order."""
         self._to = to
         self._asked: set[str] = set()
         outer: Recording | None = parent.recording if parent is not None else active_recording()
         self.joined = parent is None and outer is not None
         """Whether the steps join the user's own recording."""
         self.recording: Recording = outer if outer is not None and self.joined else _recording(to, outer)
+        # In the user's recording, a call that one run made may be answered in the next.
+        self.waiting = _waiting.setdefault(self.recording, {}) if self.joined else {}
+        """Calls without a result, by id, in order."""
+        self._stated = False
+        """Whether the objective was stated apart from what the model is shown; the first request only repeats it."""
         with self.recording.building() as builder:
             builder.framework = builder.framework or framework
         self.name(name)
@@ -97,12 +104,25 @@ class AgentRun:
         text = as_text(text)
         if not text or text in self._asked:
             return
+        repeats = self._stated and not self._asked
         self._asked.add(text)
         with self.recording.building() as builder:
-            # A user who records has stated the objective; the first request only repeats it.
-            if self.joined and (text == builder.objective or not builder.steps):
-                return
-            builder.request(text, now())
+            # A user who records has stated the objective too.
+            if not repeats and text != builder.objective and not (self.joined and not builder.steps):
+                builder.request(text, now())
+
+    def state(self, objective: str | None) -> None:
+        """What the run is about, where its caller says so and the model may be shown something else."""
+        if objective and not self.joined:
+            self._stated = True
+            with self.recording.building() as builder:
+                builder.objective = as_text(objective)
+
+    def resume(self, asked: str | None) -> None:
+        """What a person asked before the run, if that is all there is: a run that goes on where another stopped."""
+        with self.recording.building() as builder:
+            if asked and builder.objective is None:
+                builder.objective = as_text(asked)
 
     def think(self, text: str) -> None:
         """What the agent reasons."""
