@@ -209,3 +209,32 @@ def test_a_framework_that_is_not_installed(
     with pytest.raises(ScalepanError) as caught:
         getattr(recording, adapter)()
     assert str(caught.value) == message
+
+
+def test_an_objective_that_the_caller_states_is_not_asked_again() -> None:
+    seen: list[ReasoningTrace] = []
+    run = AgentRun(to(seen=seen), "mine")
+    run.state("How many?")
+    run.call("look up", "How many?", "c1")
+    run.request("Known: one. How many?")  # what the model is shown instead
+    run.request("And b?")
+    run.end()
+    assert (seen[0].task.objective, steps_of(seen[0])[1:]) == ("How many?", [("observation", None, "And b?")])
+
+
+@pytest.mark.parametrize(("asked", "objective"), [(None, "Before"), ("Now", "Now")])
+def test_a_run_that_goes_on_is_about_what_was_asked_before(asked: str | None, objective: str) -> None:
+    seen: list[ReasoningTrace] = []
+    run = AgentRun(to(seen=seen), "mine")
+    run.request(asked or "")
+    run.resume("Before")
+    run.say("Done")
+    run.end()
+    assert (seen[0].task.objective, steps_of(seen[0])) == (objective, [("thought", None, "Done")])
+
+
+def test_in_a_recording_the_next_run_may_answer_a_call() -> None:
+    with scalepan.record("Count") as t:
+        AgentRun(to(), "mine").call("count", {}, "c1")
+        AgentRun(to(), "mine").result("c1", "1", failed=False)
+    assert steps_of(t.trace) == [("tool_call", "count", None), ("observation", "count", "1")]
