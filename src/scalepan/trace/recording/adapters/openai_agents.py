@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalepan.errors import ScalepanError
 from scalepan.trace.readers.bodies.chat import message_entries
@@ -43,11 +43,20 @@ def openai_agents(
     return RecordingProcessor(to)
 
 
+class _Link(NamedTuple):
+    """Where a span is. The span itself is not held: each has the whole conversation up to it."""
+
+    id: str
+    kind: str
+    parent: str | None
+
+
 class _Traced:
     """What is open of one of the SDK's traces."""
 
-    def __init__(self) -> None:
-        self.spans: dict[str, Any] = {}
+    def __init__(self, trace_id: str) -> None:
+        self.id = trace_id
+        self.spans: dict[str | None, _Link] = {}
         self.runs: dict[str, AgentRun | None] = {}
         """By the id of the span that is the run; None if it cannot be recorded."""
         self.problems: dict[str, str] = {}
@@ -65,24 +74,25 @@ class SpanRecorder:
     @quiet
     def on_trace_start(self, trace: Any) -> None:
         """A workflow begins: one run, or several."""
-        self._open[trace.trace_id] = _Traced()
+        self._open[trace.trace_id] = _Traced(trace.trace_id)
 
     @quiet
     def on_trace_end(self, trace: Any) -> None:
         """A workflow ends, and with it all runs that have no span of their own."""
         traced = self._open.pop(trace.trace_id, None)
-        for key in list(traced.runs) if traced is not None else []:
-            self._end(traced, key)
+        if traced is not None:
+            for key in list(traced.runs):
+                self._end(traced, key)
 
     @quiet
     def on_span_start(self, span: Any) -> None:
         """Something begins; the recording that is active now is the run's."""
         with self._lock:
-            traced = self._open.setdefault(span.trace_id, _Traced())
-            traced.spans[span.span_id] = span
-            if span.span_data.type in ("task", "agent"):
-                run = self._run(traced, span)
-                if run is not None and span.span_data.type == "agent":
+            traced = self._open.setdefault(span.trace_id, _Traced(span.trace_id))
+            link = traced.spans[span.span_id] = _Link(span.span_id, span.span_data.type, span.parent_id)
+            if link.kind in ("task", "agent"):
+                run = self._run(traced, link)
+                if run is not None and link.kind == "agent":
                     run.name(span.span_data.name)
 
     @quiet
@@ -90,17 +100,19 @@ class SpanRecorder:
         """Something ended: only now a span has what it is about."""
         with self._lock:
             traced = self._open.get(span.trace_id)
-            if traced is None:
+            link = traced.spans.get(span.span_id) if traced is not None else None
+            if traced is None or link is None:
                 return
-            ended, key, run = _ENDED.get(span.span_data.type), self._key(traced, span), self._run(traced, span)
+            ended, key = _ENDED.get(link.kind), self._key(traced, link)
+            run = self._run(traced, link) if ended is not None else None
             if ended is not None and run is not None:
                 ended(run, span)
-            if span.span_data.type in _ANSWERS:
+            if link.kind in _ANSWERS:
                 traced.problems.pop(key, None)
-            if span.error and span.span_data.type != "function":
+            if span.error and link.kind != "function":
                 traced.problems[key] = _problem(span.error)
-            if span.span_id in traced.runs:
-                self._end(traced, span.span_id)
+            if link.id in traced.runs:
+                self._end(traced, link.id)
 
     def shutdown(self) -> None:
         """Nothing waits here: a trace is handed over when its run ends."""
@@ -108,37 +120,37 @@ class SpanRecorder:
     def force_flush(self) -> None:
         """Nothing waits here."""
 
-    def _end(self, traced: Any, key: str) -> None:
+    @staticmethod
+    def _end(traced: _Traced, key: str) -> None:
         run = traced.runs.pop(key)
         if run is not None:
             run.end(traced.problems.pop(key, None))
 
-    def _key(self, traced: _Traced, span: Any) -> str:
-        """The span that is the run of this one: a task, else the tool that the run is inside of, else the trace."""
-        while True:
-            if span.span_data.type == "task":
-                return str(span.span_id)
-            parent = traced.spans.get(span.parent_id)
+    def _key(self, traced: _Traced, link: _Link) -> str:
+        """What is the run of this span: a task, else the tool or guardrail that runs an agent, else the trace."""
+        while link.kind != "task":
+            parent = traced.spans.get(link.parent)
             if parent is None:
-                return str(span.trace_id)
-            if parent.span_data.type == "function":
-                return str(parent.span_id)
-            span = parent
+                return traced.id
+            if parent.kind in _AROUND:
+                return parent.id
+            link = parent
+        return link.id
 
-    def _run(self, traced: _Traced, span: Any) -> AgentRun | None:
-        key = self._key(traced, span)
+    def _run(self, traced: _Traced, link: _Link) -> AgentRun | None:
+        key = self._key(traced, link)
         if key not in traced.runs:
-            tool = self._tool_around(traced, span)
-            parent = self._run(traced, tool) if tool is not None else None
+            around = self._around(traced, link)
+            parent = self._run(traced, around) if around is not None else None
             traced.runs[key] = start_run(self._to, FRAMEWORK, parent=parent)
         return traced.runs[key]
 
     @staticmethod
-    def _tool_around(traced: _Traced, span: Any) -> Any | None:
-        """The tool whose work this span is part of."""
-        while (span := traced.spans.get(span.parent_id)) is not None:
-            if span.span_data.type == "function":
-                return span
+    def _around(traced: _Traced, link: _Link | None) -> _Link | None:
+        """The tool or guardrail whose work this span is part of."""
+        while link is not None and (link := traced.spans.get(link.parent)) is not None:
+            if link.kind in _AROUND:
+                return link
         return None
 
 
@@ -217,3 +229,5 @@ _ENDED: dict[str, Callable[[AgentRun, Any], None]] = {
     "function": _function,
 }
 _ANSWERS = frozenset(("response", "generation"))
+_AROUND = frozenset(("function", "guardrail"))
+"""Spans that are somebody else's work if an agent runs inside."""
