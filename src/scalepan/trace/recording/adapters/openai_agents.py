@@ -43,7 +43,7 @@ def openai_agents(
     return RecordingProcessor(to)
 
 
-class _Link(NamedTuple):
+class _SpanPlace(NamedTuple):
     """Where a span is. The span itself is not held: each has the whole conversation up to it."""
 
     id: str
@@ -56,7 +56,7 @@ class _Traced:
 
     def __init__(self, trace_id: str) -> None:
         self.id = trace_id
-        self.spans: dict[str | None, _Link] = {}
+        self.spans: dict[str | None, _SpanPlace] = {}
         self.runs: dict[str, AgentRun | None] = {}
         """By the id of the span that is the run; None if it cannot be recorded."""
         self.problems: dict[str, str] = {}
@@ -89,7 +89,7 @@ class SpanRecorder:
         """Something begins; the recording that is active now is the run's."""
         with self._lock:
             traced = self._open.setdefault(span.trace_id, _Traced(span.trace_id))
-            link = traced.spans[span.span_id] = _Link(span.span_id, span.span_data.type, span.parent_id)
+            link = traced.spans[span.span_id] = _SpanPlace(span.span_id, span.span_data.type, span.parent_id)
             if link.kind in ("task", "agent"):
                 run = self._run(traced, link)
                 if run is not None and link.kind == "agent":
@@ -126,7 +126,7 @@ class SpanRecorder:
         if run is not None:
             run.end(traced.problems.pop(key, None))
 
-    def _key(self, traced: _Traced, link: _Link) -> str:
+    def _key(self, traced: _Traced, link: _SpanPlace) -> str:
         """What is the run of this span: a task, else the tool or guardrail that runs an agent, else the trace."""
         while link.kind != "task":
             parent = traced.spans.get(link.parent)
@@ -137,7 +137,7 @@ class SpanRecorder:
             link = parent
         return link.id
 
-    def _run(self, traced: _Traced, link: _Link) -> AgentRun | None:
+    def _run(self, traced: _Traced, link: _SpanPlace) -> AgentRun | None:
         key = self._key(traced, link)
         if key not in traced.runs:
             around = self._around(traced, link)
@@ -146,7 +146,7 @@ class SpanRecorder:
         return traced.runs[key]
 
     @staticmethod
-    def _around(traced: _Traced, link: _Link | None) -> _Link | None:
+    def _around(traced: _Traced, link: _SpanPlace | None) -> _SpanPlace | None:
         """The tool or guardrail whose work this span is part of."""
         while link is not None and (link := traced.spans.get(link.parent)) is not None:
             if link.kind in _AROUND:
