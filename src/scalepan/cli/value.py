@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from scalepan.cli._common import complain, json_option, policy_option, progress, show, show_json, store_option
+from scalepan.cli._hooks import HOOKS, run_hook
 from scalepan.cli._keep import keep_option, kept
 from scalepan.cli._value_outputs import FORMATS, Outputs, outputs
 from scalepan.cli._value_views import explanation, short_id, summary_view
@@ -51,6 +52,9 @@ STDIN = "-"
     "--events", metavar="FILE|URL", help="Write OpenTelemetry events to this file, or send them to this OTLP address."
 )
 @click.option("--to", "to", type=click.Choice(FORMATS), help="Print the traces in another format, or write to --out.")
+@click.option(
+    "--hook", type=click.Choice(HOOKS), help="Value the session that an agent's hook names on standard input."
+)
 @click.option("--strict", is_flag=True, help="Stop at the first bad row instead of skipping it.")
 @keep_option
 @store_option
@@ -71,6 +75,7 @@ def value(
     kept_file: Path | None,
     events: str | None,
     to: str | None,
+    hook: str | None,
     strict: bool,
     keep: bool,
     store_file: Path | None,
@@ -100,6 +105,9 @@ def value(
       2  bad input: no such file, no good row at all, or a bad row with --strict
       130  stopped; what was written is complete up to there
     """
+    if hook is not None:
+        run_hook(hook, out=out, keep=keep, store_file=store_file, policy_file=policy_file)
+        return
     overrides = {"embed": {"model": embedder}} if embedder else {}
     policy = load_policy(policy_file, overrides=overrides)
     found = input_files(files or (STDIN,))
