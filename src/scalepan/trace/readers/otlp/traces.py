@@ -47,6 +47,8 @@ class OpenTrace:
     def __init__(self, line: int) -> None:
         self.line = line
         self.size = 0
+        self.own = False
+        """Whether a record of it is in the file that was asked for."""
         self.spans: dict[str, SpanRecord] = {}
         self.events: dict[str, list[LoggedEvent]] = {}
 
@@ -59,16 +61,19 @@ class OpenTraces:
         self._size = 0
         self._conversations = _Conversations()
 
-    def add(self, request: dict[str, Any], line: int = 1, size: int = 0) -> Iterator[RunTrace]:
-        """One more request of `size` bytes; yields the traces that are closed to make room."""
+    def add(self, request: dict[str, Any], line: int = 1, size: int = 0, *, own: bool = True) -> Iterator[RunTrace]:
+        """One more request of `size` bytes; yields the traces that are closed to make room.
+
+        A trace whose requests are all not `own` is left out.
+        """
         spans = list(spans_of(request))
         events = list(logged_events_of(request))
         share = size // (len(spans) + len(events)) if spans or events else 0
         for span in spans:
             # An exporter that tries again sends a span twice.
-            self._held(span.trace_id, line, share).spans.setdefault(span.id, span)
+            self._held(span.trace_id, line, share, own).spans.setdefault(span.id, span)
         for event in events:
-            self._held(event.trace_id, line, share).events.setdefault(event.span_id, []).append(event)
+            self._held(event.trace_id, line, share, own).events.setdefault(event.span_id, []).append(event)
         while self._open and (len(self._open) > OPEN_TRACES or self._size > OPEN_BYTES):
             yield from self._close(next(iter(self._open)))
 
@@ -77,8 +82,10 @@ class OpenTraces:
         for trace_id in sorted(self._open, key=lambda one: self._open[one].line):
             yield from self._close(trace_id)
 
-    def _held(self, trace_id: str, line: int, size: int) -> OpenTrace:
+    def _held(self, trace_id: str, line: int, size: int, own: bool) -> OpenTrace:
         held = self._open.pop(trace_id, None) or OpenTrace(line)
+        if own and not held.own:
+            held.line, held.own = line, True
         self._open[trace_id] = held
         held.size += size
         self._size += size
@@ -87,7 +94,7 @@ class OpenTraces:
     def _close(self, trace_id: str) -> Iterator[RunTrace]:
         held = self._open.pop(trace_id)
         self._size -= held.size
-        return _traces(trace_id, held, self._conversations)
+        return _traces(trace_id, held, self._conversations) if held.own else iter(())
 
 
 def traces_of(requests: Iterable[dict[str, Any]]) -> list[ReasoningTrace]:
