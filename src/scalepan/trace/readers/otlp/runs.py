@@ -93,9 +93,15 @@ class _Tree:
         last: dict[str, str | None] = {
             key: min(filter(None, held), default=None) for key, held in conversations.items()
         }
+        inner: list[tuple[SpanRun, SpanRecord]] = []
         for key, span in placed:
             last[key] = self._inside[span.id].conversation or last[key]
-            self._add(self._run(key, last[key]), span)
+            run = self._run(key, last[key])
+            if not self._add(run, span):
+                inner.append((run, span))
+        by_key = {run.key: run for run in self._runs.values()}
+        for run, span in inner:
+            self._add_inner_tool(run, span, by_key)
         return list(self._runs.values())
 
     def _within(self, id_: str | None) -> Place:
@@ -156,7 +162,8 @@ class _Tree:
             self._runs[key, conversation] = SpanRun(key, conversation, parent)
         return self._runs[key, conversation]
 
-    def _add(self, run: SpanRun, span: SpanRecord) -> None:
+    def _add(self, run: SpanRun, span: SpanRecord) -> bool:
+        """Whether the span has found its place: that of a tool inside a tool is known when all runs are."""
         around = self._within(span.parent)
         match self._kinds[span.id]:
             case SpanKind.MODEL:
@@ -164,15 +171,17 @@ class _Tree:
             case SpanKind.TOOL if around.tool is None:
                 run.tools.setdefault(span.id, []).append(span)
             case SpanKind.TOOL:
-                self._add_inner_tool(run, span, around.tool or "")
+                return False
             case SpanKind.OTHER:
                 run.others.append(span)
             case _:
                 run.around.append(span)
+        return True
 
-    def _add_inner_tool(self, run: SpanRun, span: SpanRecord, outer: str) -> None:
+    def _add_inner_tool(self, run: SpanRun, span: SpanRecord, by_key: dict[str, SpanRun]) -> None:
         """A tool inside a tool: the same call again, a call of the agent that works inside, or none of an agent."""
-        inner = next((one for one in self._runs.values() if one.key == outer), None)
+        outer = self._within(span.parent).tool or MAIN
+        inner = by_key.get(outer)
         if tool_name(span) == tool_name(self._spans[outer]):
             run.tools.setdefault(outer, []).append(span)
         elif inner is not None:

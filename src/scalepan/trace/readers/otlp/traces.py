@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from scalepan.errors import InputError
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.readers.build import TraceBuilder
+from scalepan.trace.readers.build import TraceBuilder, digest
 from scalepan.trace.readers.entries import LogEntry, play
 from scalepan.trace.readers.otlp.calls import ModelSpan, model_span, tool_span
 from scalepan.trace.readers.otlp.kinds import agent_name, unmapped_name
@@ -110,28 +110,33 @@ def _traces(trace_id: str, held: OpenTrace, conversations: "_Conversations") -> 
         if span_id not in held.spans:
             held.spans[span_id] = _span_of_events(trace_id, span_id, events)
     runs = runs_of(held.spans)
-    names = {run.key: _id_parts(trace_id, run) for run in reversed(runs)}
+    ids = _ids(trace_id, runs)
     parents = {run.key: run.parent for run in runs}
-    empty: set[str] = set()
-    for run in runs:
-        built = _RunBuilder(run, held.events, conversations)
-        if not built.builder.steps and len(runs) > 1:
-            # A program that only starts agents is no agent.
-            empty.add(run.key)
+    names = {run.key: parts for run, parts in zip(reversed(runs), reversed(ids), strict=True)}
+    for run, id_parts in zip(runs, ids, strict=True):
+        builder = _RunBuilder(run, held.events, conversations).builder
+        if not builder.steps and len(runs) > 1:
+            # A program that only starts agents is no agent. Runs are in the order of their beginning: it was first.
+            parents = {key: run.parent if parent == run.key else parent for key, parent in parents.items()}
             continue
-        parent = run.parent
-        while parent in empty:
-            parent = parents[parent]
+        parent = parents[run.key]
         if parent is not None and parent in names:
-            built.builder.parent = ":".join(["kp:trace", _FORMAT, *names[parent]])
+            builder.parent = ":".join(["kp:trace", _FORMAT, *names[parent]])
         try:
-            yield RunTrace(held.line, built.builder.build(*_id_parts(trace_id, run)))
+            yield RunTrace(held.line, builder.build(*id_parts))
         except InputError as error:
             yield RunTrace(held.line, error)
 
 
-def _id_parts(trace_id: str, run: SpanRun) -> list[str]:
-    return [trace_id, run.key] if run.key != MAIN else [trace_id]
+def _ids(trace_id: str, runs: list[SpanRun]) -> list[list[str]]:
+    """The name of each run: the trace, the span that it began with, and its conversation if that has several."""
+    ids = []
+    keys = set()
+    for run in runs:
+        parts = [trace_id, run.key] if run.key != MAIN else [trace_id]
+        ids.append([*parts, digest(run.conversation or "")] if run.key in keys else parts)
+        keys.add(run.key)
+    return ids
 
 
 def _span_of_events(trace_id: str, span_id: str, events: list[LoggedEvent]) -> SpanRecord:

@@ -47,7 +47,7 @@ def _fields(data: bytes, whole: int, tags: frozenset[int], inner: frozenset[int]
         if size is None:
             # The length itself is cut off.
             return begin >= len(data) and not first
-        if begin + size > whole or (first and (not size or begin >= len(data))):
+        if begin + size > whole:
             return False
         if first and inner is not None and not _fields(data[begin : begin + size], size, inner, None):
             return False
