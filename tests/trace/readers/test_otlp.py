@@ -118,19 +118,19 @@ def test_messages_in_the_event_of_details() -> None:
 
 
 # The same as bodies up to 1.36: thoughts have no place there, and the history says of an answer only its calls.
-OLD_LOOKED = {
+OLD_LOOKED: Json = {
     "content": "I look.",
     "tool_calls": [
         {"id": "call-0001", "type": "function", "function": {"name": "count", "arguments": '{"path":"b.txt"}'}}
     ],
 }
-OLD_BOTH = {
+OLD_BOTH: Json = {
     "tool_calls": [
         {"id": "call-0002", "type": "function", "function": {"name": "count", "arguments": '{"path":"a.txt"}'}},
         {"id": "call-0003", "type": "function", "function": {"name": "echo", "arguments": '{"say":"done"}'}},
     ]
 }
-OLD_HISTORY = [
+OLD_HISTORY: list[tuple[str, Json]] = [
     ("system", {"content": "Count lines."}),
     ("user", {"content": "How long is a.txt?"}),
     ("assistant", {"tool_calls": OLD_LOOKED["tool_calls"]}),
@@ -139,7 +139,7 @@ OLD_HISTORY = [
     ("tool", {"id": "call-0003", "content": "done"}),
     ("tool", {"id": "call-0002", "content": "1 a.txt"}),
 ]
-OLD_CALLS = [
+OLD_CALLS: list[tuple[list[tuple[str, Json]], Json]] = [
     (OLD_HISTORY[:2], OLD_LOOKED),
     (OLD_HISTORY[:4], OLD_BOTH),
     (OLD_HISTORY, {"content": "It has one line."}),

@@ -87,12 +87,10 @@ class _Tree:
         for span in told:
             self._within(span.id)
         placed = [(self._key(span), span) for span in told]
-        conversations: dict[str, set[str | None]] = {}
+        # A span without a conversation belongs to the one before it, or else to the first.
+        last: dict[str, str | None] = {}
         for key, span in placed:
-            conversations.setdefault(key, set()).add(self._inside[span.id].conversation)
-        last: dict[str, str | None] = {
-            key: min(filter(None, held), default=None) for key, held in conversations.items()
-        }
+            last[key] = last.get(key) or self._inside[span.id].conversation
         inner: list[tuple[SpanRun, SpanRecord]] = []
         for key, span in placed:
             last[key] = self._inside[span.id].conversation or last[key]
@@ -167,9 +165,9 @@ class _Tree:
         around = self._within(span.parent)
         match self._kinds[span.id]:
             case SpanKind.MODEL:
-                run.models.setdefault(around.model or span.id, []).append(span)
+                _put(run.models, around.model or span.id, span)
             case SpanKind.TOOL if around.tool is None:
-                run.tools.setdefault(span.id, []).append(span)
+                _put(run.tools, span.id, span)
             case SpanKind.TOOL:
                 return False
             case SpanKind.OTHER:
@@ -183,8 +181,13 @@ class _Tree:
         outer = self._within(span.parent).tool or MAIN
         inner = by_key.get(outer)
         if tool_name(span) == tool_name(self._spans[outer]):
-            run.tools.setdefault(outer, []).append(span)
+            _put(run.tools, outer, span)
         elif inner is not None:
-            inner.tools.setdefault(span.id, []).append(span)
+            _put(inner.tools, span.id, span)
         else:
             run.others.append(span)
+
+
+def _put(calls: dict[str, list[SpanRecord]], key: str, span: SpanRecord) -> None:
+    """Add a span to a call; the outer one comes first, even if the clock says that the inner one began with it."""
+    calls.setdefault(key, []).insert(0 if span.id == key else len(calls[key]), span)
