@@ -454,3 +454,21 @@ def test_tools_that_the_api_runs_answer_inside_the_message() -> None:
 def test_decoded_requests_become_traces_without_a_file() -> None:
     assert [steps_of(trace) for trace in traces_of_requests([spans(*models()), spans(*TOOLS)])] == [RECOVERED]
     assert traces_of_requests([{}, {"resourceMetrics": []}, spans(span("http", (0, 1), {"http.route": "/"}))]) == []
+
+
+def test_conventions_may_be_mixed_on_one_span() -> None:
+    stated = openinference("LLM") | flat("input", [ASKED])
+    answer = event("gen_ai.choice", 1, {"message": "It has one line.", "index": 0})
+    trace = only(spans(span("llm", (0, 1), stated, events=[answer])))
+    assert (trace.task.objective, steps_of(trace)) == ("How long is a.txt?", [STEPS[-1]])
+
+
+def test_an_answer_that_was_not_captured_is_a_thought_without_content() -> None:
+    assert steps_of(only(spans(span("chat", (0, 1), chat([ASKED]))))) == [("thought", None, None)]
+
+
+def test_half_a_character_does_not_cost_the_line() -> None:
+    """JavaScript cuts a text inside an emoji, and writes the half that is left."""
+    data = msgspec.json.encode(spans(span("chat", (0, 1), chat([ASKED], [DONE])))).replace(b"one line", b"one\\ud83d")
+    (trace,) = traces_of(data, "traces.json")
+    assert trace.outcome.result_summary == "It has one?."

@@ -83,21 +83,23 @@ def model_span(span: SpanRecord, also: Sequence[SpanRecord] = (), logged: Sequen
 
 
 def _messages(stated: dict[str, Any], events: list[SpanEvent]) -> tuple[list[LogEntry], list[LogEntry], str | None]:
-    """What was said, by the first of the conventions that has it."""
-    history = history_entries(stated.get("gen_ai.input.messages"))
-    answer = answer_entries(stated.get("gen_ai.output.messages"))
-    if not history and not answer:
-        history = flat_entries(stated, "llm.input_messages", "user")
-        answer = flat_entries(stated, "llm.output_messages", "assistant")
-    ended = None
-    if not history and not answer:
-        history, answer, ended = event_entries(sorted(events, key=lambda event: event.nanos))
-    if not history and not answer:
-        history = _plain(stated, "input", "request")
-        answer = _plain(stated, "output", "say")
+    """What was sent and answered, each by the first of the conventions that has it."""
+    by_events = event_entries(sorted(events, key=lambda event: event.nanos))
+    history = (
+        history_entries(stated.get("gen_ai.input.messages"))
+        or flat_entries(stated, "llm.input_messages", "user")
+        or by_events[0]
+        or _plain(stated, "input", "request")
+    )
+    answer = (
+        answer_entries(stated.get("gen_ai.output.messages"))
+        or flat_entries(stated, "llm.output_messages", "assistant")
+        or by_events[1]
+        or _plain(stated, "output", "say")
+    )
     if stated.get("gen_ai.system_instructions"):
         history.insert(0, LogEntry("skip", "system message"))
-    return history, answer, ended
+    return history, answer, by_events[2]
 
 
 def _plain(stated: dict[str, Any], name: str, kind: Any) -> list[LogEntry]:

@@ -14,14 +14,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from scalepan.errors import InputError, ScalepanError
 from scalepan.trace.files import ENDINGS
 from scalepan.trace.readers.otlp import wire
 from scalepan.trace.readers.otlp.records import LOGS, SPANS, is_request
-from scalepan.trace.readers.source import BadRow, Head, Source, decode, open_path
+from scalepan.trace.readers.source import BadRow, Head, Source, decode_as, open_path
 
 MAX_BESIDE = 8
 _MAX_LOOKED_AT = 512
+_JSON = msgspec.json.Decoder()
 _WORDS = re.compile(r"traces?|spans?|logs?|events?")
 
 
@@ -87,11 +90,11 @@ def _json_requests(source: Source) -> Iterator[FileRequest | BadRow]:
             yield record
             continue
         try:
-            data = decode(record.data)
+            data = decode_as(_JSON, record.data)
         except InputError as error:
             yield BadRow(record.line, error.at(file=source.name, line=record.line))
             continue
-        if is_request(data):
+        if isinstance(data, dict) and is_request(data):
             yield FileRequest(record.line, len(memoryview(record.data)), data)
         else:
             yield source.bad(record.line, f"is not an OTLP request: it has no {SPANS} and no {LOGS}")

@@ -22,7 +22,7 @@ from scalepan.trace.readers.otlp.records import SpanRecord
 MAIN = ""
 
 
-class Place(NamedTuple):
+class SpanPlace(NamedTuple):
     """Where the spans inside a span are."""
 
     run: str = MAIN
@@ -75,8 +75,8 @@ class _Tree:
     def __init__(self, spans: dict[str, SpanRecord]) -> None:
         self._spans = spans
         self._kinds = {span.id: kind_of(span.attributes) for span in spans.values()}
-        self._inside: dict[str, Place] = {}
-        self._started_in: dict[str, Place] = {}
+        self._inside: dict[str, SpanPlace] = {}
+        self._started_in: dict[str, SpanPlace] = {}
         """Where each sub-agent was started."""
         self._tops: set[str] = set()
         self._runs: dict[tuple[str, str | None], SpanRun] = {}
@@ -102,23 +102,23 @@ class _Tree:
             self._add_inner_tool(run, span, by_key)
         return list(self._runs.values())
 
-    def _within(self, id_: str | None) -> Place:
+    def _within(self, id_: str | None) -> SpanPlace:
         """The place inside a span; on the way, those inside all that are around it."""
         path: dict[str, SpanRecord] = {}
         while id_ is not None and id_ in self._spans and id_ not in self._inside and id_ not in path:
             path[id_] = self._spans[id_]
             id_ = path[id_].parent
-        place = self._inside.get(id_ or "", Place())
+        place = self._inside.get(id_ or "", SpanPlace())
         for span in reversed(path.values()):
             place = self._inside[span.id] = self._entered(span, place)
         return place
 
-    def _entered(self, span: SpanRecord, around: Place) -> Place:
+    def _entered(self, span: SpanRecord, around: SpanPlace) -> SpanPlace:
         kind = self._kinds[span.id]
         around = around._replace(conversation=around.conversation or conversation_of(span.attributes))
         if kind in (SpanKind.AGENT, SpanKind.WORKFLOW) and around.tool is not None:
             self._started_in.setdefault(around.tool, self._inside[around.tool])
-            around = Place(run=around.tool, conversation=around.conversation)
+            around = SpanPlace(run=around.tool, conversation=around.conversation)
         match kind:
             case SpanKind.AGENT:
                 return self._entered_agent(span, around)
@@ -130,7 +130,7 @@ class _Tree:
                 return around._replace(model=around.model or span.id)
         return around
 
-    def _entered_agent(self, span: SpanRecord, around: Place) -> Place:
+    def _entered_agent(self, span: SpanRecord, around: SpanPlace) -> SpanPlace:
         name = agent_name(span.attributes)
         if around.in_agent and None not in (name, around.agent) and name != around.agent:
             self._started_in[span.id] = around
@@ -150,7 +150,7 @@ class _Tree:
         # An agent belongs to the run that it begins.
         return self._resolved(self._inside[span.id] if kind in (SpanKind.AGENT, SpanKind.WORKFLOW) else around)
 
-    def _resolved(self, place: Place) -> str:
+    def _resolved(self, place: SpanPlace) -> str:
         return place.run or (place.top if len(self._tops) > 1 else MAIN)
 
     def _run(self, key: str, conversation: str | None) -> SpanRun:

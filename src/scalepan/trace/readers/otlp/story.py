@@ -54,7 +54,7 @@ class RunStory:
             self._add(entry, call.end)
         if call.failed and not call.answer:
             self._add(LogEntry("skip", "failed model call"), call.end)
-        elif not call.has_content or (call.answer and all(entry.kind == "skip" for entry in call.answer)):
+        elif all(entry.kind == "skip" for entry in call.answer):
             self._add(LogEntry("think"), call.end)
 
     def add_tools(self, tools: list[ToolSpan]) -> None:

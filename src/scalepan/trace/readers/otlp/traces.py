@@ -115,7 +115,7 @@ def _traces(trace_id: str, held: OpenTrace, conversations: "_Conversations") -> 
     names = {run.key: parts for run, parts in zip(reversed(runs), reversed(ids), strict=True)}
     for run, id_parts in zip(runs, ids, strict=True):
         builder = _RunBuilder(run, held.events, conversations).builder
-        if not builder.steps and len(runs) > 1:
+        if not builder.steps and len(runs) > 1 and not run.models and not run.tools:
             # A program that only starts agents is no agent. Runs are in the order of their beginning: it was first.
             parents = {key: run.parent if parent == run.key else parent for key, parent in parents.items()}
             continue
