@@ -257,3 +257,23 @@ def test_the_reader_sees_tools_where_an_instrumentation_has_no_calls_of_a_model(
     ]
     assert pairs(trace)["a.txt"] == "1"
     assert trace.metadata.agent_id == "counter"
+
+
+@pytest.mark.parametrize(("kind", "argument"), [("pydantic-team", "question"), ("openinference-team", "input")])
+def test_the_reader_sees_a_sub_agent_as_a_trace_of_its_own(
+    stand_in: Script, place: Place, kind: str, argument: str
+) -> None:
+    files = otel(stand_in(scenes.team(argument)), place, kind, {})
+    boss, helper = read_folder(files[0].parent)
+    assert [(step.type, step.content, step.input) for step in boss.steps] == [
+        ("tool_call", None, {argument: "How long?"}),
+        ("observation", "One line.", None),
+        ("thought", "It has one line.", None),
+    ]
+    assert [(step.type, step.content) for step in helper.steps] == [("thought", "One line.")]
+    assert (boss.task.objective, helper.task.objective) == ("How many lines has a.txt?", "How long?")
+    assert (boss.metadata.agent_id, helper.metadata.agent_id) == ("boss", "helper")
+    assert boss.origin is not None
+    assert helper.origin is not None
+    assert (boss.origin.parent, helper.origin.parent) == (None, boss.id)
+    assert (boss.origin.input_tokens, helper.origin.input_tokens) == (101 + 103, 102)
