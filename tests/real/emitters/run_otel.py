@@ -124,7 +124,7 @@ def pydantic_team(url: str) -> None:
     boss = Agent(model, name="boss")
 
     async def ask_helper(question: str) -> str:
-        return (await helper.run(question)).output
+        return str((await helper.run(question)).output)
 
     boss.tool_plain(ask_helper)
     Agent.instrument_all()

@@ -10,8 +10,8 @@ import pytest
 from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.readers import SeenRecords, TraceLine, open_path, read_source
 from tests.real.emitters import scenes
-from tests.real.emitters.agents import LATEST, OLD, Place, decode, otel
-from tests.real.emitters.collector import flat_records, flat_spans
+from tests.real.emitters.agents import LATEST, OLD, Place, claude_code, claude_telemetry, decode, otel
+from tests.real.emitters.collector import Collector, flat_records, flat_spans
 from tests.real.emitters.conftest import Script
 
 Flat = list[dict[str, Any]]
@@ -277,3 +277,27 @@ def test_the_reader_sees_a_sub_agent_as_a_trace_of_its_own(
     assert helper.origin is not None
     assert (boss.origin.parent, helper.origin.parent) == (None, boss.id)
     assert (boss.origin.input_tokens, helper.origin.input_tokens) == (101 + 103, 102)
+
+
+def test_the_reader_sees_tools_in_the_telemetry_of_claude_code(stand_in: Script, place: Place) -> None:
+    """Its spans follow the conventions but for the messages, which are in events of its own."""
+    folder = place.home / "otlp"
+    folder.mkdir()
+    with Collector() as collector:
+        claude_code(
+            *(stand_in(scenes.claude(place.work)), place, scenes.PROMPT, "--allowedTools", "Bash,Read,Write"),
+            **claude_telemetry(collector),
+        )
+        (file,) = [file for file in collector.save(folder) if file.name.startswith("traces")]
+    with open_path(file) as source:
+        (row,) = read_source(source)
+    assert isinstance(row, TraceLine)
+    calls = [(step.type, step.origin.call_id) for step in row.trace.steps if step.tool and step.origin]
+    assert [call for call in calls if call[0] != "observation"] == [
+        ("tool_call", "toolu_01_2"),
+        ("error_recovery", "toolu_02_1"),
+        ("tool_call", "toolu_03_0"),
+        ("tool_call", "toolu_03_1"),
+        ("tool_call", "toolu_04_0"),
+    ]
+    assert len([type_ for type_, _ in calls if type_ == "observation"]) == 5

@@ -206,6 +206,7 @@ def test_spans_that_are_not_of_agents_are_no_error_beside_those_that_are() -> No
         b"\x00" * 64,
         b"\x00\x00\x00\x05hello",
         b'{"resourceSpans": "none"}',
+        b'{"resourceMetrics": []}',
         b"SQLite format 3\x00" + bytes(100),
         bytes(range(256)) * 4,
     ],

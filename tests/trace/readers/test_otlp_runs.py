@@ -114,6 +114,19 @@ def test_a_tool_inside_the_same_tool_is_the_same_call() -> None:
     assert trace.origin.unmapped == {"execute_tool span": 1}
 
 
+def test_a_part_of_a_call_may_be_what_says_that_it_failed() -> None:
+    """Claude Code has a span for the time that a tool waits for a person, and one for its execution."""
+    part = {"gen_ai.tool.call.id": "call-0001", "gen_ai.provider.name": "anthropic"}
+    sent = [
+        span("tool", (0, 3), tool("Bash", "call-0001")),
+        span("execution", (1, 2), part, inside="tool", status={"code": 2, "message": "Shell command failed"}),
+    ]
+    (trace,) = traces_of([spans(*sent)], "traces.jsonl")
+    assert steps_of(trace) == [("tool_call", "Bash", None), ("observation", "Bash", "Shell command failed")]
+    assert trace.steps[1].origin is not None
+    assert trace.steps[1].origin.failed is True
+
+
 AGENTS = [
     span("anna", (0, 2), agent("anna"), inside="root"),
     span("anna1", (0, 1), said("First", "One"), inside="anna"),

@@ -116,7 +116,8 @@ def tool_span(span: SpanRecord, also: Sequence[SpanRecord] = ()) -> ToolSpan:
     given = next((stated[key] for key in _TOOL_INPUTS if stated.get(key) is not None), None)
     returned = next((stated[key] for key in _TOOL_RESULTS if stated.get(key) is not None), None)
     message = _tool_message(returned)
-    wrong = span.failed is True or text(stated.get("error.type")) is not None or message.get("status") == "error"
+    failed = [one for one in (span, *also) if one.failed]
+    wrong = bool(failed) or text(stated.get("error.type")) is not None or message.get("status") == "error"
     said = words(message.get("content")) if message else words(returned)
     return ToolSpan(
         span.start,
@@ -125,7 +126,7 @@ def tool_span(span: SpanRecord, also: Sequence[SpanRecord] = ()) -> ToolSpan:
         first_text(*(stated.get(key) for key in _TOOL_IDS), message.get("tool_call_id")),
         span.id,
         parsed(given),
-        said or (_error_text(span) if wrong else None),
+        said or next(filter(None, map(_error_text, failed)), None),
         True if wrong else span.failed,
     )
 
@@ -134,6 +135,12 @@ def tool_name(span: SpanRecord) -> str:
     """The tool that a span calls."""
     stated = (span.attributes.get(key) for key in _TOOL_NAMES)
     return first_text(*stated, span.name.removeprefix("execute_tool ")) or "unknown"
+
+
+def same_tool_call(inner: SpanRecord, outer: SpanRecord) -> bool:
+    """Whether the span of a tool inside that of a tool reports the same call."""
+    inner_id, outer_id = (first_text(*(one.attributes.get(key) for key in _TOOL_IDS)) for one in (inner, outer))
+    return tool_name(inner) == tool_name(outer) or (inner_id is not None and inner_id == outer_id)
 
 
 def _tool_message(returned: Any) -> dict[str, Any]:

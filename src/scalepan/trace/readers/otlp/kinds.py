@@ -44,6 +44,9 @@ def kind_of(attributes: dict[str, Any]) -> SpanKind:
         return _OPENINFERENCE.get(kind.upper(), SpanKind.OTHER)
     if operation is not None:
         return SpanKind.OTHER
+    # A part of a call, such as its execution after a person allowed it.
+    if text(attributes.get("gen_ai.tool.call.id")):
+        return SpanKind.TOOL
     # Before operations had names.
     if first_text(attributes.get("gen_ai.system"), attributes.get("gen_ai.provider.name")):
         return SpanKind.MODEL if text(attributes.get("gen_ai.request.model")) else SpanKind.OTHER

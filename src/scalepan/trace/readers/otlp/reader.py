@@ -6,7 +6,7 @@ from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.readers.build import digest
 from scalepan.trace.readers.lenient import as_json
 from scalepan.trace.readers.otlp import wire
-from scalepan.trace.readers.otlp.records import is_request
+from scalepan.trace.readers.otlp.records import is_told
 from scalepan.trace.readers.otlp.requests import is_text, requests_with_others
 from scalepan.trace.readers.otlp.traces import OpenTraces, RunTrace
 from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine
@@ -47,7 +47,7 @@ def _content(trace: ReasoningTrace) -> str:
 
 def _sniff(head: Head) -> bool:
     if is_text(head):
-        return any(is_request(record) for record in head.records[:8])
+        return any(is_told(record) for record in head.records[:8])
     return wire.is_framed(head.start) or wire.is_request(head.start)
 
 

@@ -62,6 +62,11 @@ def is_request(record: dict[str, Any]) -> bool:
     return any(isinstance(record.get(key), list) for key in (SPANS, LOGS, METRICS))
 
 
+def is_told(record: dict[str, Any]) -> bool:
+    """Whether a record is a request of spans or logs."""
+    return any(isinstance(record.get(key), list) for key in (SPANS, LOGS))
+
+
 def spans_of(request: dict[str, Any]) -> Iterator[SpanRecord]:
     """The spans of a request that have ids."""
     for service, scope, raw in _inside(request, SPANS, ("scopeSpans", "instrumentationLibrarySpans"), "spans"):

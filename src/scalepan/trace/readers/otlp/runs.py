@@ -8,14 +8,14 @@
 - Agents beside each other are one run if a workflow is around them: they hand over to each other. If only spans that
   are not GenAI are around them, as in a program that runs one agent after another, each is a run.
 - Conversations with different ids are different runs. The outermost id counts: calls inside may have ids of the API.
-- A call of a model inside a call of a model, or of a tool inside a call of the same tool, is the same call, reported by
-  two instrumentations.
+- A call of a model inside a call of a model is the same call, and so is one of a tool inside one of the same tool or
+  with the same id: two instrumentations report it, or one reports its parts.
 """
 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scalepan.trace.readers.otlp.calls import tool_name
+from scalepan.trace.readers.otlp.calls import same_tool_call
 from scalepan.trace.readers.otlp.kinds import SpanKind, agent_name, conversation_of, kind_of
 from scalepan.trace.readers.otlp.records import SpanRecord
 
@@ -180,7 +180,7 @@ class _Tree:
         """A tool inside a tool: the same call again, a call of the agent that works inside, or none of an agent."""
         outer = self._within(span.parent).tool or MAIN
         inner = by_key.get(outer)
-        if tool_name(span) == tool_name(self._spans[outer]):
+        if same_tool_call(span, self._spans[outer]):
             _put(run.tools, outer, span)
         elif inner is not None:
             _put(inner.tools, span.id, span)
