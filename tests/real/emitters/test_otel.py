@@ -284,10 +284,8 @@ def test_the_reader_sees_tools_in_the_telemetry_of_claude_code(stand_in: Script,
     folder = place.home / "otlp"
     folder.mkdir()
     with Collector() as collector:
-        claude_code(
-            *(stand_in(scenes.claude(place.work)), place, scenes.PROMPT, "--allowedTools", "Bash,Read,Write"),
-            **claude_telemetry(collector),
-        )
+        model, allowed = stand_in(scenes.claude(place.work)), ["--allowedTools", "Bash,Read,Write"]
+        claude_code(model, place, scenes.PROMPT, *allowed, **claude_telemetry(collector))
         (file,) = [file for file in collector.save(folder) if file.name.startswith("traces")]
     with open_path(file) as source:
         (row,) = read_source(source)

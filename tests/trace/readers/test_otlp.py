@@ -170,6 +170,8 @@ def test_an_event_for_each_message_among_the_logs() -> None:
     assert steps_of(trace) == STEPS[1:]
     assert trace.origin is not None
     assert (trace.origin.output_tokens, trace.origin.ended) == (15, "stop")
+    # Sent twice, because the exporter got no answer.
+    assert steps_of(only(spans(*OLD_SPANS), *requests, *requests)) == STEPS[1:]
     # In any order.
     assert steps_of(only(*reversed(requests), spans(*reversed(OLD_SPANS)))) == STEPS[1:]
 
@@ -472,3 +474,16 @@ def test_half_a_character_does_not_cost_the_line() -> None:
     data = msgspec.json.encode(spans(span("chat", (0, 1), chat([ASKED], [DONE])))).replace(b"one line", b"one\\ud83d")
     (trace,) = traces_of(data, "traces.json")
     assert trace.outcome.result_summary == "It has one?."
+
+
+def test_events_that_are_no_messages_are_counted() -> None:
+    judged = record("gen_ai.evaluation.result", "chat", 2, attributes={"gen_ai.evaluation.name": "Relevance"})
+    tried = event("gen_ai.request.attempt", 0.5, {"attempt": 1})
+    told = spans(span("chat", (0, 1), chat([ASKED], [DONE]), events=[tried]))
+    counts = {"gen_ai.evaluation.result event": 1, "gen_ai.request.attempt event": 1}
+    trace = only(told, log_request(judged))
+    assert trace.origin is not None
+    assert trace.origin.unmapped == counts
+    # Of a span that is not there: it is no call of a model.
+    trace = only(told, log_request(judged | {"spanId": "00f067aa0ba902b7"}))
+    assert (len(trace.steps), trace.origin and trace.origin.unmapped) == (1, counts)

@@ -186,7 +186,7 @@ def test_what_can_be_read_is_read(data: bytes, problem: str) -> None:
 
 def test_a_file_without_agents_says_so() -> None:
     plain = spans(span("http", (0, 1), {"http.route": "/"}))
-    problem = "t.jsonl:1: has no span of an agent: none has gen_ai.* or openinference.* attributes"
+    problem = "t.jsonl:1: has no GenAI span or event: nothing in it has gen_ai.* or openinference.* attributes"
     assert problems_of([plain, plain], "t.jsonl") == [problem]
 
 

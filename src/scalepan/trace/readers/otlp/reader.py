@@ -29,7 +29,7 @@ def read_otlp(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]
         found = True
         yield from _row(run, source, seen)
     if not found:
-        yield source.bad(1, "has no span of an agent: none has gen_ai.* or openinference.* attributes")
+        yield source.bad(1, "has no GenAI span or event: nothing in it has gen_ai.* or openinference.* attributes")
 
 
 def _row(run: RunTrace, source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]:

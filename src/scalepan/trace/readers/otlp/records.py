@@ -26,6 +26,13 @@ class SpanEvent(NamedTuple):
     body: Any
     nanos: int
 
+    @property
+    def has_messages(self) -> bool:
+        """Whether it says what was sent to a model, or what it answered."""
+        name = self.name
+        told = name == "gen_ai.choice" or name.startswith("gen_ai.content.") or name.endswith(".message")
+        return name == DETAILS or (told and name.startswith("gen_ai."))
+
 
 class SpanRecord(NamedTuple):
     """One span."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,8 @@ from scalepan.trace.readers.source import BadRow, Head, Source, decode_as, open_
 
 MAX_BESIDE = 8
 _MAX_LOOKED_AT = 512
+_TELLING = 8
+"""So many requests at its beginning tell what is in a file."""
 _JSON = msgspec.json.Decoder()
 _WORDS = re.compile(r"traces?|spans?|logs?|events?")
 
@@ -148,9 +151,10 @@ def _sort_of(path: Path, _changed: int, _size: int) -> str | None:
     try:
         with open_path(path) as source:
             if is_text(source.head):
-                first = source.head.records[:8]
+                first = source.head.records[:_TELLING]
             elif wire.is_framed(source.head.start) or wire.is_request(source.head.start):
-                first = [request.data for request in requests_of(source) if isinstance(request, FileRequest)]
+                begun = islice(requests_of(source), _TELLING)
+                first = [request.data for request in begun if isinstance(request, FileRequest)]
             else:
                 first = []
     except ScalepanError:

@@ -17,7 +17,6 @@ from scalepan.trace.readers.entries import LogEntry
 from scalepan.trace.readers.otlp.calls import ModelSpan, ToolSpan
 from scalepan.trace.readers.otlp.values import when
 
-FIRM = frozenset(("request", "say", "call", "result"))
 # Shorter ids ("call_0", "1") repeat in one conversation.
 _TELLING_ID = 8
 

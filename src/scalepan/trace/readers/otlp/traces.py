@@ -8,30 +8,20 @@ Where a conversation goes on in another OpenTelemetry trace, its requests repeat
 count once, in the trace where they were new.
 """
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from scalepan.errors import InputError
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.readers.build import TraceBuilder, digest
-from scalepan.trace.readers.entries import LogEntry, play
-from scalepan.trace.readers.otlp.calls import ModelSpan, model_span, tool_span
-from scalepan.trace.readers.otlp.kinds import agent_name, unmapped_name
-from scalepan.trace.readers.otlp.records import DETAILS, LoggedEvent, SpanEvent, SpanRecord, logged_events_of, spans_of
+from scalepan.trace.readers.build import digest
+from scalepan.trace.readers.lenient import as_json
+from scalepan.trace.readers.otlp.build import FORMAT, Logged, built_run, span_of_events
+from scalepan.trace.readers.otlp.conversations import KnownConversations
+from scalepan.trace.readers.otlp.records import LoggedEvent, SpanRecord, logged_events_of, spans_of
 from scalepan.trace.readers.otlp.runs import MAIN, SpanRun, runs_of
-from scalepan.trace.readers.otlp.story import FIRM, RunStory, entry_key
-from scalepan.trace.readers.otlp.values import when
 
 OPEN_TRACES = 4096
 OPEN_BYTES = 48 * 1024 * 1024
-KNOWN_CONVERSATIONS = 65_536
-_FORMAT = "otlp"
-_INSTRUMENTATIONS = (
-    "opentelemetry.instrumentation.genai.",
-    "opentelemetry.instrumentation.",
-    "openinference.instrumentation.",
-)
 
 
 class RunTrace(NamedTuple):
@@ -50,7 +40,20 @@ class OpenTrace:
         self.own = False
         """Whether a record of it is in the file that was asked for."""
         self.spans: dict[str, SpanRecord] = {}
-        self.events: dict[str, list[LoggedEvent]] = {}
+        self.events: Logged = {}
+        self._seen: set[str] = set()
+
+    def add_span(self, span: SpanRecord) -> None:
+        """One more span; an exporter that tries again sends it twice."""
+        self.spans.setdefault(span.id, span)
+
+    def add_event(self, one: LoggedEvent) -> None:
+        """One more event; the same goes for it, and it has no id."""
+        event = one.event
+        key = digest(as_json([one.span_id, event.name, event.nanos, event.body, event.attributes]))
+        if event.nanos == 0 or key not in self._seen:
+            self._seen.add(key)
+            self.events.setdefault(one.span_id, []).append(one)
 
 
 class OpenTraces:
@@ -59,10 +62,10 @@ class OpenTraces:
     def __init__(self) -> None:
         self._open: dict[str, OpenTrace] = {}
         self._size = 0
-        self._conversations = _Conversations()
+        self._conversations = KnownConversations()
 
     def add(self, request: dict[str, Any], line: int = 1, size: int = 0, *, own: bool = True) -> Iterator[RunTrace]:
-        """One more request of `size` bytes; yields the traces that are closed to make room.
+        """One more request of `size` bytes; yields the traces that are closed to make room, and must be read to its end.
 
         A trace whose requests are all not `own` is left out.
         """
@@ -70,10 +73,9 @@ class OpenTraces:
         events = list(logged_events_of(request))
         share = size // (len(spans) + len(events)) if spans or events else 0
         for span in spans:
-            # An exporter that tries again sends a span twice.
-            self._held(span.trace_id, line, share, own).spans.setdefault(span.id, span)
+            self._held(span.trace_id, line, share, own).add_span(span)
         for event in events:
-            self._held(event.trace_id, line, share, own).events.setdefault(event.span_id, []).append(event)
+            self._held(event.trace_id, line, share, own).add_event(event)
         while self._open and (len(self._open) > OPEN_TRACES or self._size > OPEN_BYTES):
             yield from self._close(next(iter(self._open)))
 
@@ -104,24 +106,24 @@ def traces_of(requests: Iterable[dict[str, Any]]) -> list[ReasoningTrace]:
     return [one.trace for one in (*found, *table.close_all()) if isinstance(one.trace, ReasoningTrace)]
 
 
-def _traces(trace_id: str, held: OpenTrace, conversations: "_Conversations") -> Iterator[RunTrace]:
+def _traces(trace_id: str, held: OpenTrace, conversations: KnownConversations) -> Iterator[RunTrace]:
     """The traces of one OpenTelemetry trace; nothing for one without GenAI spans."""
     for span_id, events in held.events.items():
         if span_id not in held.spans:
-            held.spans[span_id] = _span_of_events(trace_id, span_id, events)
+            held.spans[span_id] = span_of_events(trace_id, span_id, events)
     runs = runs_of(held.spans)
     ids = _ids(trace_id, runs)
     parents = {run.key: run.parent for run in runs}
     names = {run.key: parts for run, parts in zip(reversed(runs), reversed(ids), strict=True)}
     for run, id_parts in zip(runs, ids, strict=True):
-        builder = _RunBuilder(run, held.events, conversations).builder
+        builder = built_run(run, held.events, conversations)
         if not builder.steps and len(runs) > 1 and not run.models and not run.tools:
             # A program that only starts agents is no agent. Runs are in the order of their beginning: it was first.
             parents = {key: run.parent if parent == run.key else parent for key, parent in parents.items()}
             continue
         parent = parents[run.key]
         if parent is not None and parent in names:
-            builder.parent = ":".join(["kp:trace", _FORMAT, *names[parent]])
+            builder.parent = ":".join(["kp:trace", FORMAT, *names[parent]])
         try:
             yield RunTrace(held.line, builder.build(*id_parts))
         except InputError as error:
@@ -137,130 +139,3 @@ def _ids(trace_id: str, runs: list[SpanRun]) -> list[list[str]]:
         ids.append([*parts, digest(run.conversation or "")] if run.key in keys else parts)
         keys.add(run.key)
     return ids
-
-
-def _span_of_events(trace_id: str, span_id: str, events: list[LoggedEvent]) -> SpanRecord:
-    """A call whose events were logged and whose span was not."""
-    times = [one.event.nanos for one in events]
-    details = next((one.event.attributes for one in events if one.event.name == DETAILS), {})
-    stated = {"gen_ai.operation.name": "chat"} | details
-    first = events[0]
-    return SpanRecord(
-        trace_id, span_id, None, "", min(times), max(times), None, None, stated, [], first.scope, first.service
-    )
-
-
-class _RunBuilder:
-    """Makes a trace of a run."""
-
-    def __init__(self, run: SpanRun, logged: dict[str, list[LoggedEvent]], conversations: "_Conversations") -> None:
-        self._conversations = conversations
-        self._logged = logged
-        self._story = RunStory()
-        spans = sorted(run.spans, key=lambda span: span.start)
-        root = next(iter(run.around), None)
-        scope = next((span.scope for span in spans if span.scope), None)
-        self.builder = builder = TraceBuilder(_FORMAT, framework=_framework(scope))
-        builder.session = run.conversation
-        builder.project = next((span.service for span in spans if span.service), None)
-        builder.agent_id = next((name for span in spans if (name := agent_name(span.attributes))), None)
-        builder.created_at = next((when(span.start) for span in spans if span.start), None)
-        calls = [self._model(call) for call in run.models.values()]
-        self._converse(calls, run.around)
-        self._story.add_tools([tool_span(*_with_inner(call)) for call in run.tools.values()])
-        for span in run.others:
-            builder.skip(unmapped_name(span.attributes))
-        if root is not None and root.failed and builder.ended is None:
-            builder.ended = "error"
-        play(self._story.entries(), builder)
-
-    def _model(self, spans: list[SpanRecord]) -> ModelSpan:
-        return model_span(spans[0], spans[1:], [event for span in spans for event in self._events(span.id)])
-
-    def _events(self, span_id: str) -> list[SpanEvent]:
-        return [one.event for one in self._logged.get(span_id, [])]
-
-    def _converse(self, calls: list[ModelSpan], around: list[SpanRecord]) -> None:
-        """The calls of the model; if none has content, what the agent was asked and answered."""
-        answers: set[str] = set()
-        first = True
-        for call in calls:
-            if call.id is not None and call.id in answers:
-                # Two instrumentations beside each other.
-                continue
-            answers.add(call.id or "")
-            self._count(call)
-            if first and call.history:
-                self._story.share(self._conversations.known(call.history))
-                first = False
-            self._story.add_history(call.history, call.start)
-            self._story.add_answer(call)
-            self._conversations.note([*call.history, *call.answer])
-        if not any(call.has_content for call in calls):
-            whole = (model_span(span, (), self._events(span.id)) for span in around)
-            told = next((one for one in whole if one.has_content), None)
-            if told is not None:
-                self._story.add_history(told.history, told.start)
-                for entry in told.answer:
-                    self._story.add_history(
-                        [entry], max(told.end, *(call.end for call in calls)) if calls else told.end
-                    )
-
-    def _count(self, call: ModelSpan) -> None:
-        builder = self.builder
-        builder.model = call.model or builder.model
-        builder.ended = call.ended or builder.ended
-        builder.input_tokens = _sum(builder.input_tokens, call.input_tokens)
-        builder.output_tokens = _sum(builder.output_tokens, call.output_tokens)
-        builder.cost_usd = _sum(builder.cost_usd, call.cost_usd)
-
-
-class _Conversations:
-    """How conversations stood after each answer, so that a later trace does not tell them again."""
-
-    def __init__(self) -> None:
-        self._ends: dict[bytes, None] = {}
-
-    def note(self, entries: list[LogEntry]) -> None:
-        """The conversation as it is now."""
-        end = _chain(entries)[-1]
-        self._ends.pop(end, None)
-        self._ends[end] = None
-        while len(self._ends) > KNOWN_CONVERSATIONS:
-            del self._ends[next(iter(self._ends))]
-
-    def known(self, history: list[LogEntry]) -> list[LogEntry]:
-        """The beginning of a history that an earlier trace has."""
-        firm = [index for index, entry in enumerate(history) if entry.kind in FIRM]
-        chain = _chain(history)
-        for count in range(len(firm), 0, -1):
-            if chain[count] in self._ends:
-                return history[: firm[count - 1] + 1]
-        return []
-
-
-def _chain(entries: list[LogEntry]) -> list[bytes]:
-    """A name for every beginning of a conversation."""
-    chain = [b""]
-    for entry in entries:
-        if entry.kind in FIRM:
-            chain.append(hashlib.blake2b(chain[-1] + entry_key(entry), digest_size=16).digest())
-    return chain
-
-
-def _with_inner(spans: list[SpanRecord]) -> tuple[SpanRecord, list[SpanRecord]]:
-    return spans[0], spans[1:]
-
-
-def _framework(scope: str | None) -> str | None:
-    """The library that made the spans, by the name of its instrumentation."""
-    if scope is not None and scope.startswith("opentelemetry.util."):
-        return None
-    for start in _INSTRUMENTATIONS:
-        if scope is not None and scope.startswith(start):
-            return scope.removeprefix(start)
-    return scope
-
-
-def _sum(one: Any, other: Any) -> Any:
-    return other if one is None else one + (other or 0)
