@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scalepan.errors import InputError
 from scalepan.trace.readers import BadRow, SeenRecords, Source, TraceLine, open_path, read_source
@@ -119,6 +121,16 @@ def test_the_same_trace_in_every_kind_of_file(kind: str) -> None:
     (trace,) = traces_of(FILES[kind], "traces.bin")
     assert steps_of(trace) == STEPS
     assert trace.metadata.agent_id == "counter"
+
+
+ALL_SPANS = [one for request in (FIRST, SECOND) for one in request["resourceSpans"][0]["scopeSpans"][0]["spans"]]
+
+
+@given(st.permutations(ALL_SPANS), st.integers(1, len(ALL_SPANS)))
+def test_the_order_of_spans_and_their_requests_does_not_matter(sent: list[Json], size: int) -> None:
+    requests = [spans(*sent[at : at + size]) for at in range(0, len(sent), size)]
+    (trace,) = traces_of(requests, "traces.jsonl")
+    assert steps_of(trace) == STEPS
 
 
 @pytest.mark.parametrize("data", [lines(OLD, EVENTS), lines(EVENTS, OLD), framed(protobuf(EVENTS), protobuf(OLD))])

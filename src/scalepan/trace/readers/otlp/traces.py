@@ -65,7 +65,7 @@ class OpenTraces:
         self._conversations = KnownConversations()
 
     def add(self, request: dict[str, Any], line: int = 1, size: int = 0, *, own: bool = True) -> Iterator[RunTrace]:
-        """One more request of `size` bytes; yields the traces that are closed to make room, and must be read to its end.
+        """One more request of `size` bytes; yields the traces that are closed to make room. Read it to its end.
 
         A trace whose requests are all not `own` is left out.
         """
