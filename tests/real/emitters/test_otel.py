@@ -150,16 +150,21 @@ def read_folder(folder: Path) -> list[ReasoningTrace]:
     return [row.trace for row in rows if isinstance(row, TraceLine)]
 
 
-def as_files_of_a_collector(place: Place, files: list[Path]) -> dict[str, Path]:
-    """The same requests as the collector's file exporter writes them: lines of JSON, and protobuf with lengths."""
-    made = {name: place.home / name for name in ("json", "proto")}
-    for folder in made.values():
-        folder.mkdir()
-    (made["json"] / "otlp.jsonl").write_text("".join(json.dumps(decode(place, file)) + "\n" for file in files))
+def collected(place: Place, files: list[Path]) -> list[ReasoningTrace]:
+    """The traces of requests in the files that a collector makes of them: lines of JSON, or protobuf with lengths.
+
+    How many requests there are depends on how fast the machine is, so they are not read as files of their own.
+    """
+    by_lines, by_lengths = place.home / "json", place.home / "proto"
+    by_lines.mkdir()
+    by_lengths.mkdir()
+    (by_lines / "otlp.jsonl").write_text("".join(json.dumps(decode(place, file)) + "\n" for file in files))
     for file in files:
-        with (made["proto"] / f"{file.name.split('-')[0]}.pb").open("ab") as out:
+        with (by_lengths / f"{file.name.split('-')[0]}.pb").open("ab") as out:
             out.write(struct.pack(">I", file.stat().st_size) + file.read_bytes())
-    return made
+    found = read_folder(by_lengths)
+    assert [trace.to_dict() for trace in read_folder(by_lines)] == [trace.to_dict() for trace in found]
+    return found
 
 
 def told(trace: ReasoningTrace) -> list[tuple[str, str | None]]:
@@ -196,7 +201,7 @@ def test_the_reader_sees_what_happened(
     stand_in: Script, place: Place, kind: str, env: dict[str, str], *, thinks: bool, errors: bool
 ) -> None:
     files = otel(stand_in(scenes.counting()), place, kind, env)
-    (trace,) = read_folder(files[0].parent)
+    (trace,) = collected(place, files)
     steps = told(trace)
     again = "error_recovery" if errors else "tool_call"
     assert [step for step in steps if step[0] != "observation"] == [
@@ -222,8 +227,6 @@ def test_the_reader_sees_what_happened(
     extra = 50 if "anthropic" in kind else 0
     assert trace.origin.input_tokens == 101 + 102 + 103 + 3 * extra
     assert (trace.origin.output_tokens, trace.origin.project) == (21, "counter")
-    for folder in as_files_of_a_collector(place, files).values():
-        assert [one.to_dict() for one in read_folder(folder)] == [trace.to_dict()]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +241,7 @@ def test_the_reader_sees_what_happened(
 )
 def test_the_reader_sees_steps_without_content(stand_in: Script, place: Place, kind: str, steps: list[str]) -> None:
     files = otel(stand_in(scenes.counting()), place, kind, {})
-    (trace,) = read_folder(files[0].parent)
+    (trace,) = collected(place, files)
     assert [step.type for step in trace.steps][: len(steps)] == steps
     assert not any(step.input for step in trace.steps)
     assert trace.task.objective == ""
@@ -248,7 +251,7 @@ def test_the_reader_sees_steps_without_content(stand_in: Script, place: Place, k
 
 def test_the_reader_sees_tools_where_an_instrumentation_has_no_calls_of_a_model(stand_in: Script, place: Place) -> None:
     files = otel(stand_in(scenes.counting()), place, "genai-agents", LATEST)
-    (trace,) = read_folder(files[0].parent)
+    (trace,) = collected(place, files)
     assert [type_ for type_, _ in told(trace)].count("observation") == 3
     assert [(type_, said) for type_, said in told(trace) if type_ != "observation"] == [
         ("tool_call", "missing.txt"),
@@ -264,7 +267,7 @@ def test_the_reader_sees_a_sub_agent_as_a_trace_of_its_own(
     stand_in: Script, place: Place, kind: str, argument: str
 ) -> None:
     files = otel(stand_in(scenes.team(argument)), place, kind, {})
-    boss, helper = read_folder(files[0].parent)
+    boss, helper = collected(place, files)
     assert [(step.type, step.content, step.input) for step in boss.steps] == [
         ("tool_call", None, {argument: "How long?"}),
         ("observation", "One line.", None),
@@ -286,8 +289,9 @@ def test_the_reader_sees_tools_in_the_telemetry_of_claude_code(stand_in: Script,
     with Collector() as collector:
         model, allowed = stand_in(scenes.claude(place.work)), ["--allowedTools", "Bash,Read,Write"]
         claude_code(model, place, scenes.PROMPT, *allowed, **claude_telemetry(collector))
-        (file,) = [file for file in collector.save(folder) if file.name.startswith("traces")]
-    with open_path(file) as source:
+        sent = [json.loads(file.read_bytes()) for file in collector.save(folder) if file.name.startswith("traces")]
+    (place.home / "traces.jsonl").write_text("".join(json.dumps(one) + "\n" for one in sent))
+    with open_path(place.home / "traces.jsonl") as source:
         (row,) = read_source(source)
     assert isinstance(row, TraceLine)
     calls = [(step.type, step.origin.call_id) for step in row.trace.steps if step.tool and step.origin]

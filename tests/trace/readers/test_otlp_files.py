@@ -184,9 +184,11 @@ def test_a_copy_of_a_file_is_not_counted_twice() -> None:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (lines(FIRST) + b'{"resourceSpans": [', "t.jsonl:2: is not JSON: Input data was truncated"),
+        (
+            lines(FIRST) + b"{resourceSpans",
+            "t.jsonl:2: is not JSON: JSON is malformed: object keys must be strings (byte 1)",
+        ),
         (lines(FIRST, {"a": 1}), "t.jsonl:2: is not an OTLP request: it has no resourceSpans and no resourceLogs"),
-        (framed(protobuf(FIRST)) + b"\x00\x00\x01\x00abc", "t.jsonl:2: is cut off: a request of 256 bytes has only 3"),
         (framed(protobuf(FIRST), b"\xff\xff\xff\xff"), "t.jsonl:2: is not an OTLP request in protobuf"),
     ],
 )
@@ -194,6 +196,21 @@ def test_what_can_be_read_is_read(data: bytes, problem: str) -> None:
     rows = rows_of(data, "t.jsonl")
     assert [str(row.error) for row in rows if isinstance(row, BadRow)] == [problem]
     assert [len(row.trace.steps) for row in rows if isinstance(row, TraceLine)] == [2]
+
+
+@pytest.mark.parametrize(
+    "data", [lines(FIRST) + b'{"resourceSpans": [', framed(protobuf(FIRST)) + b"\x00\x00\x01\x00abc"]
+)
+def test_a_file_that_is_still_being_written(data: bytes) -> None:
+    (trace,) = traces_of(data, "t.jsonl")
+    assert trace.origin is not None
+    assert trace.origin.unmapped == {"cut line": 1}
+
+
+def test_a_file_of_which_nothing_was_written_to_its_end() -> None:
+    assert problems_of(lines(FIRST)[:200], "t.jsonl") == ["t.jsonl:1: is not JSON: Input data was truncated"]
+    cut = framed(protobuf(FIRST))[:100]
+    assert problems_of(cut, "t.pb") == [f"t.pb:1: is cut off: a request of {len(protobuf(FIRST))} bytes has only 96"]
 
 
 def test_a_file_without_agents_says_so() -> None:

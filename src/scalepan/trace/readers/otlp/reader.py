@@ -22,6 +22,9 @@ def read_otlp(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]
             found = True
             yield request
             continue
+        if request.cut is not None and request.own and not table.cut():
+            found = True
+            yield request.cut
         for run in table.add(request.data, request.line, request.size, own=request.own):
             found = True
             yield from _row(run, source, seen)

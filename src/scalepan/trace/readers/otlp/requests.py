@@ -40,6 +40,8 @@ class FileRequest(NamedTuple):
     data: dict[str, Any]
     own: bool = True
     """Whether it is in the file that was asked for, and not in one beside it."""
+    cut: BadRow | None = None
+    """Instead of data: the last record, of which only the beginning was written."""
 
 
 def requests_with_others(source: Source) -> Iterator[FileRequest | BadRow]:
@@ -88,19 +90,25 @@ class _Beside:
 
 
 def _json_requests(source: Source) -> Iterator[FileRequest | BadRow]:
+    broken: BadRow | None = None
     for record in source.records():
+        if broken is not None:
+            yield broken
+            broken = None
         if isinstance(record, BadRow):
             yield record
             continue
         try:
             data = decode_as(_JSON, record.data)
         except InputError as error:
-            yield BadRow(record.line, error.at(file=source.name, line=record.line))
+            broken = BadRow(record.line, error.at(file=source.name, line=record.line))
             continue
         if isinstance(data, dict) and is_request(data):
             yield FileRequest(record.line, len(memoryview(record.data)), data)
         else:
             yield source.bad(record.line, f"is not an OTLP request: it has no {SPANS} and no {LOGS}")
+    if broken is not None:
+        yield FileRequest(broken.line, 0, {}, cut=broken) if "truncated" in broken.error.problem else broken
 
 
 def _protobuf_requests(source: Source) -> Iterator[FileRequest | BadRow]:
@@ -115,7 +123,8 @@ def _protobuf_requests(source: Source) -> Iterator[FileRequest | BadRow]:
             except InputError as error:
                 yield BadRow(number, error.at(file=source.name, line=number))
     except InputError as error:
-        yield BadRow(number + 1, error.at(file=source.name, line=number + 1))
+        broken = BadRow(number + 1, error.at(file=source.name, line=number + 1))
+        yield FileRequest(number + 1, 0, {}, cut=broken)
 
 
 def _others(source: Source) -> list[Path]:

@@ -39,6 +39,8 @@ class OpenTrace:
         self.size = 0
         self.own = False
         """Whether a record of it is in the file that was asked for."""
+        self.cut = False
+        """Whether the input ended after it inside a record."""
         self.spans: dict[str, SpanRecord] = {}
         self.events: Logged = {}
         self._seen: set[str] = set()
@@ -79,6 +81,13 @@ class OpenTraces:
         while self._open and (len(self._open) > OPEN_TRACES or self._size > OPEN_BYTES):
             yield from self._close(next(iter(self._open)))
 
+    def cut(self) -> bool:
+        """The input ends inside a record, which is counted in the last trace; False if there is none."""
+        last = next((held for held in reversed(self._open.values()) if held.own), None)
+        if last is not None:
+            last.cut = True
+        return last is not None
+
     def close_all(self) -> Iterator[RunTrace]:
         """The traces that are left, in the order in which they began."""
         for trace_id in sorted(self._open, key=lambda one: self._open[one].line):
@@ -117,6 +126,8 @@ def _traces(trace_id: str, held: OpenTrace, conversations: KnownConversations) -
     names = {run.key: parts for run, parts in zip(reversed(runs), reversed(ids), strict=True)}
     for run, id_parts in zip(runs, ids, strict=True):
         builder = built_run(run, held.events, conversations)
+        if held.cut and run is runs[-1]:
+            builder.skip("cut line")
         if not builder.steps and len(runs) > 1 and not run.models and not run.tools:
             # A program that only starts agents is no agent. Runs are in the order of their beginning: it was first.
             parents = {key: run.parent if parent == run.key else parent for key, parent in parents.items()}
