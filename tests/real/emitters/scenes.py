@@ -53,6 +53,15 @@ def counting() -> list[Turn]:
     ]
 
 
+def team(argument: str) -> list[Turn]:
+    """Three answers: one agent asks another one by a tool, which answers, and then the first one does."""
+    return [
+        [call("ask_helper", **{argument: "How long?"})],
+        [say("One line.")],
+        [say("It has one line.")],
+    ]
+
+
 def mini() -> list[Turn]:
     """Three answers for mini-swe-agent, which ends when a command prints that it is done."""
     return [

@@ -52,6 +52,7 @@ MODULES = (
     "inspect",
     "mini_swe_agent",
     "gemini.reader",
+    "otlp.reader",
     "har",
     "anthropic",
     "openai_responses",
