@@ -21,6 +21,7 @@ import msgspec
 from scalepan.errors import InputError, MissingExtraError
 from scalepan.files import open_source
 from scalepan.trace.model import ReasoningTrace
+from scalepan.trace.readers.csvrows import csv_header, csv_rows
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
@@ -63,8 +64,13 @@ class Head:
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """The first JSON objects: of the lines, of an array, or the one document; those that could be decoded."""
+        """The first JSON objects: lines, items of an array, the one document, or rows; those that could be decoded."""
         return [record for record in self._values() if isinstance(record, dict)][:HEAD_RECORDS]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """The columns of a CSV file; None if it is something else."""
+        return csv_header(self.start)
 
     @property
     def first(self) -> dict[str, Any]:
@@ -77,6 +83,10 @@ class Head:
 
     def _values(self) -> Iterator[Any]:
         text = self.start.strip()
+        if self.columns is not None:
+            rows = csv_rows(io.BytesIO(self.start).readline, self.columns, HEAD_BYTES)
+            yield from (_decoded(row) for _, row in islice(rows, HEAD_RECORDS) if isinstance(row, bytes))
+            return
         if text[:1] not in (b"{", b"["):
             return
         values = [_decoded(line) for line in text.split(b"\n", HEAD_RECORDS)[:HEAD_RECORDS] if line.strip()]
@@ -131,9 +141,13 @@ class Source:
                 yield number, data
 
     def records(self) -> Iterator[JsonRecord | BadRow]:
-        """Every JSON value: a line, an item of an array, the one document that the file is, or a row of Parquet."""
+        """Every JSON value: a line, an item of an array, the one document that the file is, a row of Parquet or CSV."""
         if self._parquet:
             yield from starmap(JsonRecord, enumerate(self._parquet_rows(), 1))
+            return
+        if self.head.columns is not None:
+            for number, row in csv_rows(self._readline, self.head.columns, MAX_LINE_BYTES):
+                yield JsonRecord(number, row) if isinstance(row, bytes) else self.bad(number, row)
             return
         if self._is_document():
             yield from self._items(self.whole())

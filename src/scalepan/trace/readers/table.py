@@ -52,6 +52,8 @@ MODULES = (
     "inspect",
     "mini_swe_agent",
     "gemini.reader",
+    "langsmith",
+    "langfuse",
     "har",
     "anthropic",
     "openai_responses",
