@@ -146,7 +146,7 @@ def test_tools_of_mcp_servers_name_their_server() -> None:
     assert steps_of(trace) == [("tool_call", "find", "{}"), ("observation", "find", "no")]
 
 
-EVENTS = [
+EVENTS: list[Json] = [
     {"type": "message_start", "message": response("msg_1") | {"stop_reason": None, "usage": usage(10, 1)}},
     {"type": "content_block_start", "index": 0, "content_block": thinking("")},
     {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Look "}},

@@ -45,12 +45,12 @@ def response(id_: str, *items: Json, **more: Any) -> Json:
 
 
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Look first."}]}
-FIRST = {
+FIRST: Json = {
     "request": {"model": "maker-large", "instructions": "Be brief.", "input": "How long is a.txt?"},
     "response": response("resp_1", THOUGHT, message("assistant", "I look."), call("call_0000001", path="a.txt")),
 }
 DONE = response("resp_2", message("assistant", "One line."))
-REPEATED = {
+REPEATED: Json = {
     "model": "maker-large",
     "input": [
         {"role": "user", "content": "How long is a.txt?"},
@@ -199,7 +199,7 @@ def test_a_shell_says_by_its_exit_codes_whether_it_failed() -> None:
     ]
 
 
-STREAM = [
+STREAM: list[Json] = [
     {"type": "response.created", "response": response("resp_1") | {"status": "in_progress", "usage": None}},
     {"type": "response.output_item.added", "item": call("call_0000001")},
     {"type": "response.function_call_arguments.delta", "delta": '{"path"'},
