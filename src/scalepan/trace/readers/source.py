@@ -29,6 +29,8 @@ HEAD_BYTES = 256 * 1024
 HEAD_RECORDS = 32
 T = TypeVar("T")
 _BOM = b"\xef\xbb\xbf"
+# A block of zstd is at least 3 bytes and unpacks to 128 KB at most, so this much packed takes at most 44 MB.
+_ZSTD_PIECE = 1024
 _GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 
 
@@ -323,42 +325,82 @@ def _cut_short(line: bytes) -> bool:
 
 def _opened(stream: BinaryIO, name: str) -> tuple[BinaryIO, bytes]:
     """The stream, decompressed and at its beginning, and its first bytes."""
-    start = _read_some(stream)
+    start, broken = _read_some(stream)
+    if broken is not None:
+        raise InputError(f"cannot be read: {broken}", file=name)
     again = _rewound(stream, start)
     if start.startswith(_GZIP):
         again = gzip.GzipFile(fileobj=again, mode="rb")  # type: ignore[assignment]
     elif start.startswith(_ZSTD):
-        again = _zstd(again)
+        again = io.BufferedReader(_Zstd(again), 1 << 16)
     else:
         return again, start
-    try:
-        start = _read_some(again)
-    except (OSError, EOFError, zlib.error, RuntimeError) as error:
-        raise InputError(f"cannot be decompressed: {error}", file=name) from None
-    return io.BufferedReader(_Joined(start, again), 1 << 16), start
+    start, broken = _read_some(again)
+    if broken is not None and not start:
+        raise InputError(f"cannot be decompressed: {broken}", file=name)
+    return io.BufferedReader(_Joined(start, again, broken), 1 << 16), start
 
 
-def _zstd(stream: BinaryIO) -> BinaryIO:
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("reading zstd", "traces") from None
-    reader: BinaryIO = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-    return reader
+class _Zstd(io.RawIOBase):
+    """What zstd unpacks. Damage, also a file that was cut off, is an error as with gzip."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("reading zstd", "traces") from None
+        self._stream = stream
+        self._frame: Any = None
+        self._new_frame = zstandard.ZstdDecompressor().decompressobj
+        self._damage = zstandard.ZstdError
+        self._left = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready and self._more():
+            pass
+        count = min(len(buffer), len(self._ready))
+        buffer[:count], self._ready = self._ready[:count], self._ready[count:]
+        return count
+
+    def _more(self) -> bool:
+        """Unpacks a piece; False at the end."""
+        packed = self._left or self._stream.read(_ZSTD_PIECE)
+        self._left = b""
+        if not packed:
+            if self._frame is not None:
+                raise EOFError("Compressed file ended before the end of its last frame")
+            return False
+        self._frame = self._frame or self._new_frame()
+        try:
+            self._ready = memoryview(self._frame.decompress(packed))
+        except self._damage as error:
+            raise OSError(str(error)) from None
+        if self._frame.eof:
+            self._left, self._frame = self._frame.unused_data, None
+        return True
 
 
-def _read_some(stream: BinaryIO) -> bytes:
-    """`HEAD_BYTES` bytes, or all there are. Of a pipe, what it gives first: whoever writes it may take their time."""
+def _read_some(stream: BinaryIO) -> tuple[bytes, Exception | None]:
+    """`HEAD_BYTES` bytes, or all there are, and what ended them early. Of a pipe, what it gives first: whoever writes
+    it may take their time.
+    """
     read = getattr(stream, "read1", stream.read)
     live = not _seekable(stream)
     pieces: list[bytes] = []
     missing = HEAD_BYTES
-    while missing and (piece := read(missing)):
-        pieces.append(piece)
-        missing -= len(piece)
-        if live and b"\n" in piece:
-            break
-    return b"".join(pieces)
+    try:
+        while missing and (piece := read(missing)):
+            pieces.append(piece)
+            missing -= len(piece)
+            if live and b"\n" in piece:
+                break
+    except (OSError, EOFError, zlib.error, RuntimeError) as error:
+        return b"".join(pieces), error
+    return b"".join(pieces), None
 
 
 def _seekable(stream: BinaryIO) -> bool:
@@ -375,10 +417,10 @@ def _rewound(stream: BinaryIO, start: bytes) -> BinaryIO:
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of their stream."""
+    """Bytes that were read already, then the rest of their stream, or what is wrong with it."""
 
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start, self._rest = memoryview(start), rest
+    def __init__(self, start: bytes, rest: BinaryIO, broken: Exception | None = None) -> None:
+        self._start, self._rest, self._broken = memoryview(start), rest, broken
 
     def readable(self) -> bool:
         return True
@@ -388,6 +430,8 @@ class _Joined(io.RawIOBase):
             count = min(len(buffer), len(self._start))
             buffer[:count], self._start = self._start[:count], self._start[count:]
             return count
+        if self._broken is not None:
+            raise self._broken
         data = self._rest.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)

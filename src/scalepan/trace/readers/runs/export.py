@@ -89,6 +89,8 @@ def _finished(export: Export, held: HeldTrace, source: Source, seen: SeenRecords
             rows.append(decode_as(_ROW, record.data))
         except InputError as error:
             yield BadRow(record.line, error.at(file=source.name, line=record.line))
+    if not rows:
+        return
     try:
         made = _built(export, held.id, rows, seen)
     except InputError as error:
