@@ -113,7 +113,7 @@ def test_a_rollout_step_by_step(data: bytes) -> None:
     )
     origin = trace.origin
     assert origin is not None
-    assert (origin.session, origin.project, origin.model) == (THREAD, "/work/shop", "gpt-x-codex")
+    assert (origin.session, origin.project, origin.model) == (THREAD, "shop", "gpt-x-codex")
     # The same count is sent again and again.
     assert (origin.input_tokens, origin.output_tokens, origin.ended) == (22, 5, "task_complete")
     assert origin.unmapped == {"developer message": 1, "injected context": 1}

@@ -105,7 +105,7 @@ def test_a_chat_step_by_step() -> None:
     assert trace.metadata.created_at == "2026-01-31T12:00:00Z"
     origin = trace.origin
     assert origin is not None
-    assert (origin.project, origin.model) == ("/work/shop", "gemini-x")
+    assert (origin.project, origin.model) == ("shop", "gemini-x")
     # Thoughts are not among the output, nor what tools add among the input: 10 + 4 + 20 + 30 and 2 + 3 + 5 + 1.
     assert (origin.input_tokens, origin.output_tokens) == (64, 11)
     assert origin.unmapped == {"info message": 1}
