@@ -22,7 +22,7 @@ def count_lines(path: str) -> str:
     return "1"
 
 
-def told(client: Client, path: str) -> str:
+def told(client: Client, path: str) -> Any:
     """What the tool says, under tracing; an error as words."""
     try:
         return traceable(run_type="tool", name="count_lines", client=client)(count_lines)(path=path)
@@ -38,7 +38,7 @@ def openai_loop(url: str, client: Client) -> None:
     tools: Any = [{"type": "function", "function": {"name": "count_lines", "parameters": SCHEMA}}]
     messages: Any = [{"role": "system", "content": "Count lines."}, {"role": "user", "content": QUESTION}]
 
-    def answer(question: str) -> str | None:
+    def answer(question: str) -> Any:
         while True:
             said = model.chat.completions.create(model="gpt-4o", messages=messages, tools=tools).choices[0].message
             messages.append(said.model_dump(exclude_none=True))
@@ -59,7 +59,7 @@ def anthropic_loop(url: str, client: Client) -> None:
     tools: Any = [{"name": "count_lines", "input_schema": SCHEMA}]
     messages: Any = [{"role": "user", "content": QUESTION}]
 
-    def answer(question: str) -> str:
+    def answer(question: str) -> Any:
         while True:
             said = model.messages.create(
                 model="claude-sonnet-4-5", max_tokens=1000, system="Count lines.", messages=messages, tools=tools

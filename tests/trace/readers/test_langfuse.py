@@ -195,7 +195,7 @@ def test_fields_of_csv_hold_commas_quotes_and_line_breaks() -> None:
 
 
 def test_a_field_of_csv_may_be_longer_than_pythons_own_limit() -> None:
-    said = "x" * 200_000
+    said = "x" * 400_000
     (trace,) = traces_of(as_csv([observation(1, "GENERATION", "m", "?", said)]), "o.csv")
     assert steps_of(trace) == [("thought", None, said)]
 

@@ -320,10 +320,10 @@ def test_a_sub_agent_inside_a_tool_counts_once_and_does_not_speak_for_the_agent(
     (trace,) = traces_of(runs)
     assert steps_of(trace) == [
         ("tool_call", "helper", '{"task":"Count"}'),
-        ("observation", "helper", "One line."),
         ("tool_call", "count", "{}"),
         ("observation", "count", "1"),
         ("thought", None, "One line."),
+        ("observation", "helper", "One line."),
         ("thought", None, "It has one line."),
     ]
     assert trace.outcome.result_summary == "It has one line."

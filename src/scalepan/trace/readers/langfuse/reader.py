@@ -25,6 +25,7 @@ TYPES = frozenset(
         *("EVALUATOR", "EMBEDDING", "GUARDRAIL"),
     )
 )
+_COLUMNS = frozenset(("id", "trace_id", "type", "start_time", "parent_observation_id"))
 _KINDS: dict[str, Any] = {"GENERATION": "model", "TOOL": "tool", "RETRIEVER": "tool"}
 
 
@@ -111,6 +112,10 @@ def _is_langfuse(row: Row) -> bool:
 
 
 def _sniff(head: Head) -> bool:
+    # The first row of CSV may be longer than the head of the file.
+    columns = snake_case(dict.fromkeys(head.columns or ()))
+    if columns.keys() >= _COLUMNS:
+        return True
     return any(_is_langfuse(row) for record in head.records[:8] for row in listed_rows(record)[:4])
 
 

@@ -93,6 +93,7 @@ class RunMerge:
         self._continued = continued
         self._entries: list[_Shown] = []
         self._agents: dict[str | None, _Agent] = {}
+        self._running: dict[str, _ToolCall] = {}
         self._objective = requested(tree.root.inputs) if tree.root and tree.root.kind != "model" else None
         self._asked = self._objective is not None
 
@@ -110,6 +111,8 @@ class RunMerge:
                 self._skip("wrapper of a model call")
             elif run.label:
                 self._skip(f"{run.label} run")
+            for ended in self._tree.ended_with(run):
+                self._end_tool(ended, self._agent(self._tree.tool_above(ended)))
         objective = [LogEntry("request", self._objective)] if self._objective else []
         return [*objective, *(shown.entry for shown in self._entries)]
 
@@ -198,25 +201,32 @@ class RunMerge:
         return shown
 
     def _tool(self, run: LoggedRun, agent: _Agent) -> None:
-        said = tool_output(run.outputs)
-        call_id, given = run.call_id or said.call_id, tool_input(run.inputs)
+        """The beginning of a tool run: the call that a model asked for, or one of its own."""
+        call_id, given = run.call_id or tool_output(run.outputs).call_id, tool_input(run.inputs)
         call = agent.run_of(run.name, given, call_id)
+        if call is None and agent.sub:
+            self._skip("run inside a tool")
+            return
         if call is None:
-            if agent.sub:
-                self._skip("run inside a tool")
-                return
             made = LogEntry("call", name=run.name, input=given, call_id=call_id, at=run.at)
             agent.seen[_mark(made)] += 1
             self._add(made, agent, _mark(made))
             call = agent.run_of(run.name, given, call_id)
-        if call is None:  # cannot be: it was just added
+        if call is not None:
+            self._running[run.id] = call
+
+    def _end_tool(self, run: LoggedRun, agent: _Agent) -> None:
+        """Its end, after all that happened inside: the result."""
+        call = self._running.pop(run.id, None)
+        if call is None:
             return
+        said = tool_output(run.outputs)
         failed = True if run.failed or said.failed else said.failed if said.failed is not None else run.failed
-        text = said.text if said.text is not None else run.error
-        result = LogEntry("result", text, name=call.entry.name, call_id=call.entry.call_id, failed=failed, at=run.at)
         if call.result is not None:
             call.result.entry = call.result.entry._replace(failed=failed)
             return
+        text = said.text if said.text is not None else run.error
+        result = LogEntry("result", text, name=call.entry.name, call_id=call.entry.call_id, failed=failed, at=run.at)
         mark = _mark(result)
         agent.seen[mark] += 1
         call.result = _Shown(result, provisional=said.text is None)

@@ -67,6 +67,11 @@ class RunTree:
         self._by_id = {run.id: run for run in runs}
         self.runs = sorted(runs, key=lambda run: run.order)
         self._wrappers = {above.id for run in runs if run.kind == "model" for above in self._models_above(run)}
+        last = {above.id: run.id for run in self.runs for above in (run, *self._above(run)) if above.kind == "tool"}
+        self._ended: dict[str, list[LoggedRun]] = {}
+        for run in reversed(self.runs):
+            if run.id in last:
+                self._ended.setdefault(last[run.id], []).append(run)
 
     @property
     def root(self) -> LoggedRun | None:
@@ -76,6 +81,10 @@ class RunTree:
     def wraps(self, run: LoggedRun) -> bool:
         """Whether a model call only contains another one: a wrapper and the client below it both log the same call."""
         return run.id in self._wrappers
+
+    def ended_with(self, run: LoggedRun) -> list[LoggedRun]:
+        """The tools whose last run this one is, the innermost first: only then is there a result."""
+        return self._ended.get(run.id, [])
 
     def tool_above(self, run: LoggedRun) -> str | None:
         """The nearest tool that a run happened in: what is inside is the work of a sub-agent."""
