@@ -17,7 +17,6 @@ from scalepan.errors import InputError
 from scalepan.trace.readers import BadRow, SeenRecords, Source, TraceLine, open_path, read_source
 from scalepan.trace.readers.otlp import traces
 from scalepan.trace.readers.otlp.reader import READER
-from tests.trace.readers.mutate import read_damaged
 from tests.trace.readers.otlplog import (
     ERROR,
     Json,
@@ -302,12 +301,6 @@ SAMPLES = {
     "protobuf": framed(protobuf(NESTED), protobuf(EVENTS)),
     "body": protobuf(NESTED),
 }
-
-
-@pytest.mark.parametrize("sample", SAMPLES)
-@pytest.mark.parametrize("seed", range(150))
-def test_a_damaged_file_gives_traces_or_reasons(sample: str, seed: int) -> None:
-    assert all(isinstance(row, (TraceLine, BadRow)) for row in read_damaged(READER, SAMPLES[sample], seed))
 
 
 def test_a_cut_file_is_read_as_far_as_it_goes() -> None:

@@ -53,6 +53,8 @@ MODULES = (
     "mini_swe_agent",
     "gemini.reader",
     "otlp.reader",
+    "langsmith",
+    "langfuse",
     "har",
     "anthropic",
     "openai_responses",
