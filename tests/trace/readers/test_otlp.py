@@ -93,6 +93,13 @@ def test_messages_in_attributes() -> None:
     assert trace.origin.unmapped == {"system message": 1}
 
 
+def test_a_score_can_be_said_of_the_span() -> None:
+    """The first call where no agent's span is around the calls, else the agent's."""
+    origin = only(spans(*models())).origin
+    assert origin is not None
+    assert (origin.trace_id, origin.span_id) == (TRACE, models()[0]["spanId"])
+
+
 def test_messages_as_data_instead_of_text() -> None:
     sent = [
         span(f"chat{n}", (n, n + 0.5), chat() | {"gen_ai.input.messages": history, "gen_ai.output.messages": [answer]})

@@ -30,6 +30,10 @@ def built_run(run: SpanRun, logged: Logged, conversations: KnownConversations) -
     spans = sorted(run.spans, key=lambda span: span.start)
     builder = TraceBuilder(FORMAT, framework=_framework(spans))
     builder.session = run.conversation
+    # What a score of the trace is said of: the agent's own span, else the first of its calls.
+    judged = next(iter(run.around or spans), None)
+    if judged is not None:
+        builder.trace_id, builder.span_id = judged.trace_id, judged.id
     builder.project = next((span.service for span in spans if span.service), None)
     builder.agent_id = next((name for span in spans if (name := agent_name(span.attributes))), None)
     builder.created_at = next((when(span.start) for span in spans if span.start), None)
