@@ -16,8 +16,8 @@ from scalepan.policy import Policy
 from scalepan.trace.batch import Skipped, TraceItem
 from scalepan.trace.output import LinesFile, RowsFile
 from scalepan.trace.readers import BadRow, TraceLine
-from scalepan.trace.summary import Valued
 from scalepan.trace.value import TraceValuer
+from scalepan.trace.valued import Valued
 
 if TYPE_CHECKING:
     from scalepan.trace.model import ReasoningTrace
@@ -128,7 +128,7 @@ def _kept(stack: ExitStack, policy: Policy, path: Path) -> Write:
 
     def add(_: TraceItem, row: Valued) -> None:
         nonlocal count
-        if row.score.details.gate.verdict == "share":
+        if row.verdict == "share":
             file.add(clean(row.trace).to_json())
             count += 1
 

@@ -21,8 +21,9 @@ from scalepan.trace.batch import Skipped, TraceItem, read_files, value_items
 from scalepan.trace.files import InputFile, input_files
 from scalepan.trace.overview.listing import FOR_PAGE, FOR_SCREEN
 from scalepan.trace.readers import BadRow
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
 from scalepan.trace.value import TraceValuer
+from scalepan.trace.valued import Valued
 
 SHOWN_BAD_ROWS = 20
 STDIN = "-"

@@ -20,7 +20,9 @@ PARQUET = ".parquet"
 BUFFER_BYTES = 1 << 20
 _START = b'{"id":"kp:trace:'
 """How every row begins."""
-_encode = msgspec.json.Encoder(enc_hook=str).encode
+TOGETHER = 256
+"""How many rows are encoded at once."""
+_encoder = msgspec.json.Encoder(enc_hook=str)
 
 
 class _Place(msgspec.Struct):
@@ -43,6 +45,7 @@ class RowsFile:
         """How many rows there were before."""
         self.added = 0
         """How many this run has written."""
+        self._waiting: list[ValueRow] = []
         if resume:
             self._continue()
         else:
@@ -58,11 +61,14 @@ class RowsFile:
 
     def add(self, row: ValueRow) -> None:
         """Write one row."""
-        self._file.write(_encode(row) + b"\n")
+        self._waiting.append(row)
         self.added += 1
+        if len(self._waiting) == TOGETHER:
+            self._write()
 
     def close(self, *, complete: bool = True) -> None:
         """Finish the file. After a run that was stopped, what is needed to continue stays beside a Parquet file."""
+        self._write()
         self._file.close()
         if self._lines is self.path:
             return
@@ -71,6 +77,10 @@ class RowsFile:
         write_parquet(self._lines, self.path, COLUMNS)
         if complete:
             self._lines.unlink()
+
+    def _write(self) -> None:
+        self._file.write(_encoder.encode_lines(self._waiting))
+        self._waiting.clear()
 
     def _continue(self) -> None:
         if self._lines is not self.path and self.path.exists() and not self._lines.exists():
@@ -104,7 +114,7 @@ class LinesFile:
 
     def add(self, data: Any) -> None:
         """Write one line."""
-        self._file.write((data if isinstance(data, bytes) else _encode(data)) + b"\n")
+        self._file.write((data if isinstance(data, bytes) else _encoder.encode(data)) + b"\n")
 
     def close(self) -> None:
         """Finish the file."""

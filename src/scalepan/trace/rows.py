@@ -1,12 +1,10 @@
 """A valued trace as one flat row, for files and tables. No text of the trace is in it."""
 
-from typing import Literal
-
 import msgspec
 
 from scalepan.score import Source
-from scalepan.trace.formula import shape_of
-from scalepan.trace.summary import Valued
+from scalepan.trace.gate import Verdict
+from scalepan.trace.valued import Valued
 
 
 class ValueRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -23,7 +21,7 @@ class ValueRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     base: float
     rules: str
     """The names of the rules that changed the value, joined by commas."""
-    verdict: Literal["share", "keep"]
+    verdict: Verdict
     threshold: float
     worst: float
     """The value at its worst, where success or confidence is not stated; else the value."""
@@ -61,31 +59,30 @@ COLUMNS = {
 
 def row_of(file: str, number: int, valued: Valued) -> ValueRow:
     """The row of one trace."""
-    trace, score = valued
-    details, origin, shape = score.details, trace.origin, shape_of(trace)
-    complexity, novelty, diversity, outcome = score.parts
-    worst, best = details.range or (valued.value, valued.value)
+    trace, numbers, constants, novelty = valued.trace, valued.numbers, valued.constants, valued.novelty
+    metadata, origin, shape, value = trace.metadata, trace.origin, valued.shape, numbers.value
+    worst, best = valued.range or (value, value)
     return ValueRow(
         id=trace.id,
-        value=valued.value,
-        complexity=complexity.value,
-        novelty=novelty.value,
+        value=value,
+        complexity=numbers.complexity,
+        novelty=numbers.novelty,
         novelty_source=novelty.source,
-        tool_diversity=diversity.value,
-        outcome_confidence=outcome.value,
-        outcome_source=outcome.source,
-        base=score.base or 0.0,
-        rules=",".join(rule.name for rule in score.rules),
-        verdict=details.gate.verdict,
-        threshold=details.gate.threshold,
+        tool_diversity=numbers.tool_diversity,
+        outcome_confidence=numbers.outcome_confidence,
+        outcome_source=valued.outcome.source,
+        base=numbers.base,
+        rules=",".join([change.rule for change in numbers.changes]),
+        verdict=valued.verdict,
+        threshold=constants.threshold,
         worst=worst,
         best=best,
-        nearest=details.nearest.id if details.nearest else None,
-        similarity=details.nearest.similarity if details.nearest else None,
-        domain=details.domain,
-        profile=details.profile,
-        success=trace.metadata.success,
-        created_at=trace.metadata.created_at,
+        nearest=novelty.nearest.id if novelty.nearest else None,
+        similarity=novelty.nearest.similarity if novelty.nearest else None,
+        domain=metadata.task_domain,
+        profile=constants.profile,
+        success=metadata.success,
+        created_at=metadata.created_at,
         steps=shape.steps,
         tools=shape.tools,
         recoveries=shape.recoveries,
@@ -96,7 +93,7 @@ def row_of(file: str, number: int, valued: Valued) -> ValueRow:
         model=origin.model if origin else None,
         input_tokens=origin.input_tokens if origin else None,
         output_tokens=origin.output_tokens if origin else None,
-        policy=score.policy,
+        policy=constants.version,
         file=file,
         number=number,
     )
