@@ -5,12 +5,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from scalepan.cli._common import complain
-from scalepan.errors import counted, printable
+from scalepan.errors import counted
 from scalepan.files import make_folder, write_private
 from scalepan.policy import Policy
 from scalepan.trace.batch import Skipped, TraceItem
@@ -184,14 +184,12 @@ def _writer(to: str) -> "Callable[[ReasoningTrace], bytes]":
 
 def _rejected(stack: ExitStack, policy: Policy, path: Path) -> Callable[[TraceItem], object]:
     from scalepan.redact import Redactor
+    from scalepan.trace.rows import rejected_row
 
     file, redactor = stack.enter_context(LinesFile(path)), Redactor(policy.redact)
 
     def add(item: TraceItem) -> None:
         assert isinstance(item.row, BadRow)  # noqa: S101 - only bad records are rejected
-        # The reason may quote the record.
-        reason = redactor.redact(printable(str(item.row.error))).text
-        line: dict[str, Any] = {"file": item.file, "line": item.row.line or None, "error": reason}
-        file.add(line)
+        file.add(rejected_row(item.file, item.row, redactor))
 
     return add

@@ -323,20 +323,20 @@ _KEYS = {
 
 
 def _gather_extra(data: Any, node: type[_Node]) -> Any:
-    """The same data with unknown keys of `node` and its children moved under `extra`."""
-    if not isinstance(data, Mapping):
-        return data
-    children = _CHILDREN.get(node, {})
-    known: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    for key, value in data.items():
-        if key not in _KEYS[node]:
-            extra[key] = value
-        else:
-            known[key] = _each(_gather_extra, value, children[key]) if key in children else value
-    if extra:
-        known[_EXTRA] = _Unknown(extra)
-    return known
+    """The same data with unknown keys of `node` and its children moved under `extra`; what has none is not copied."""
+    if type(data) is not dict:
+        if not isinstance(data, Mapping):
+            return data
+        data = dict(data)
+    known, keys = data, _KEYS[node]
+    if not keys.issuperset(data):
+        known = {key: value for key, value in data.items() if key in keys}
+        known[_EXTRA] = _Unknown({key: value for key, value in data.items() if key not in keys})
+    children = _CHILDREN.get(node)
+    if children is None:
+        return known
+    gathered = {key: _each(_gather_extra, data[key], child) for key, child in children.items() if key in data}
+    return known | gathered if gathered else known
 
 
 def _spread_extra(data: Any, node: type[_Node]) -> Any:
