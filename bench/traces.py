@@ -84,8 +84,9 @@ def _read(file: Path) -> None:
 
 def _whole(file: Path, out: Path) -> None:
     out.unlink(missing_ok=True)
-    rows = RowsFile(out)
-    for found in value_shard(read_files(input_files(file)), Policy()):
+    policy = Policy()
+    rows = RowsFile(out, policy.version("value"))
+    for found in value_shard(read_files(input_files(file)), policy):
         if isinstance(found, ValueRow):
             rows.add(found)
     rows.close()

@@ -42,6 +42,8 @@ class Skipped(NamedTuple):
     file: str
 
 
+TELL_EVERY = 16
+"""Asking the system for a position costs as much as valuing a trace."""
 Position = Callable[[int], None]
 """Told how many bytes of all files have been read."""
 
@@ -67,7 +69,7 @@ def read_files(
                 for row in read_source(source, format, seen):
                     number += 1
                     yield TraceItem(file.name, number, row)
-                    if position is not None:
+                    if position is not None and number % TELL_EVERY == 1:
                         position(before + source.position)
         except ScalepanError as error:
             problem = error if isinstance(error, InputError) else InputError(str(error), file=file.name)

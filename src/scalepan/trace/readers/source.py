@@ -30,14 +30,14 @@ _BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 
 
-class TraceLine(msgspec.Struct, frozen=True):
+class TraceLine(NamedTuple):
     """A trace and where it begins: a line of the file, or the number of the record in it."""
 
     line: int
     trace: ReasoningTrace
 
 
-class BadRow(msgspec.Struct, frozen=True):
+class BadRow(NamedTuple):
     """A record that is not a trace, and why."""
 
     line: int
