@@ -315,6 +315,7 @@ _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
 }
 
 
+_NO_CHILDREN: dict[str, type[_Node]] = {}
 _KEYS = {
     node: frozenset(node.__struct_encode_fields__) - {_EXTRA}
     for node in (*_CHILDREN, *(child for children in _CHILDREN.values() for child in children.values()))
@@ -332,11 +333,12 @@ def _gather_extra(data: Any, node: type[_Node]) -> Any:
     if not keys.issuperset(data):
         known = {key: value for key, value in data.items() if key in keys}
         known[_EXTRA] = _Unknown({key: value for key, value in data.items() if key not in keys})
-    children = _CHILDREN.get(node)
-    if children is None:
-        return known
-    gathered = {key: _each(_gather_extra, data[key], child) for key, child in children.items() if key in data}
-    return known | gathered if gathered else known
+    for key, child in _CHILDREN.get(node, _NO_CHILDREN).items():
+        before = data.get(key)
+        if before is not None and (after := _each(_gather_extra, before, child)) is not before:
+            known = dict(data) if known is data else known
+            known[key] = after
+    return known
 
 
 def _spread_extra(data: Any, node: type[_Node]) -> Any:
