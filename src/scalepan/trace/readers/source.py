@@ -184,6 +184,12 @@ class Source:
         """A record that cannot be read, with its place."""
         return BadRow(line, InputError(problem, file=self.name, line=line))
 
+    def _readline(self) -> bytes:
+        try:
+            return self._stream.readline(MAX_LINE_BYTES)
+        except BROKEN as error:
+            raise self._broken(error) from None
+
     def _broken(self, error: Exception) -> InputError:
         said = getattr(error, "strerror", None) or str(error)
         return InputError(f"cannot be read to its end: {said}", file=self.name)
