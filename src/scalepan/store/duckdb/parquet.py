@@ -3,10 +3,13 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalepan.errors import InputError, printable
 from scalepan.files import make_file
+
+if TYPE_CHECKING:
+    import duckdb
 
 
 def write_parquet(lines: Path, target: Path, columns: dict[str, str]) -> None:
@@ -37,7 +40,7 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     import duckdb
 
     try:
-        with duckdb.connect() as connection:
+        with _connected() as connection:
             found = connection.execute("SELECT * FROM read_parquet($path)", {"path": str(path)})
             while batch := found.fetchmany(1000):
                 names = [column[0] for column in found.description or ()]
@@ -47,11 +50,20 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise _broken(path, error) from None
 
 
+def _connected() -> "duckdb.DuckDBPyConnection":
+    """A database in memory. One thread needs half the memory of two; DuckDB's progress bar would go to stdout."""
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
 def _run(statement: str, values: dict[str, str], file: Path) -> None:
     import duckdb
 
     try:
-        with duckdb.connect() as connection:
+        with _connected() as connection:
             connection.execute(statement, values)
     except duckdb.Error as error:
         raise _broken(file, error) from None
