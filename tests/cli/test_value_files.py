@@ -126,7 +126,7 @@ def test_with_an_encoder_a_continued_run_compares_with_the_same_traces(tmp_path:
 
     def value_all(out: Path, some: list[TraceItem], *, resume: bool = False) -> bytes:
         with ExitStack() as stack:
-            made = outputs(stack, policy, out=out, resume=resume, rejects=None, kept=None, to=None)
+            made = outputs(stack, policy, out=out, resume=resume, rejects=None, kept=None, events=None, to=None)
             valuer = TraceValuer(policy, embedder=Letters())
             for item in value_items(made.unwritten(some, valuer), valuer):
                 assert isinstance(item, TraceItem)
