@@ -8,11 +8,10 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterator
 from functools import partial
+from itertools import cycle
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import orjson
@@ -33,16 +32,23 @@ CLAUDE_LINES = 12_000
 SIZES = (10_000, 100_000, 1_000_000)
 
 
-def native_lines(count: int, *, unknown_keys: bool) -> list[bytes]:
+SHORT = 5
+
+
+def native_lines(count: int, *, unknown_keys: bool = False, short: bool = False) -> list[bytes]:
     """The good rows of the sample file again and again, each with an id and a confidence of its own."""
     random = Random(0)
     samples = [entry.trace for entry in read_jsonl(TRACES) if isinstance(entry, TraceLine)]
-    data = [trace.to_dict() for trace in samples if unknown_keys or not _has_unknown_keys(trace)]
+    data = [
+        trace.to_dict()
+        for trace in samples
+        if (unknown_keys or not _has_unknown_keys(trace)) and not (short and len(trace.steps) > SHORT)
+    ]
     return [
         msgspec.json.encode(
             one | {"id": f"kp:trace:{number}", "outcome": one["outcome"] | {"confidence": random.random()}}
         )
-        for number, one in zip(range(count), _again(data), strict=False)
+        for number, one in zip(range(count), cycle(data), strict=False)
     ]
 
 
@@ -51,16 +57,15 @@ def _has_unknown_keys(trace: ReasoningTrace) -> bool:
     return any(piece is not None and piece.extra for piece in pieces)
 
 
-def _again(data: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    while True:
-        yield from data
-
-
 def native(folder: Path) -> None:
     """A file of native lines read, valued and written, beside `orjson.loads` of the same lines."""
-    for label, unknown_keys in (("native lines", False), ("the same, a fifth with unknown keys", True)):
-        lines = native_lines(LINES, unknown_keys=unknown_keys)
-        file = folder / f"native-{unknown_keys}.jsonl"
+    kinds = {
+        "native lines": native_lines(LINES),
+        f"short ones, 1 to {SHORT} steps": native_lines(LINES, short=True),
+        "a fifth with unknown keys": native_lines(LINES, unknown_keys=True),
+    }
+    for label, lines in kinds.items():
+        file = folder / "native.jsonl"
         file.write_bytes(b"\n".join(lines) + b"\n")
         peer, read, whole = best_cpu(
             ROUNDS, 1, partial(_peer, lines), partial(_read, file), partial(_whole, file, folder / "values.jsonl")
@@ -112,14 +117,14 @@ def claude(folder: Path) -> None:
 
 def sizes(folder: Path, largest: int) -> None:
     """The command itself on files of growing size: CPU per trace and peak memory of the process."""
-    lines = native_lines(10_000, unknown_keys=False)
+    lines = native_lines(10_000)
     first: float | None = None
     for count in [size for size in SIZES if size < largest] + [largest]:
         file, out = folder / "many.jsonl", folder / "many-values.jsonl"
         with file.open("wb") as written:
             for at in range(0, count, len(lines)):
                 written.write(b"\n".join(lines[: count - at]) + b"\n")
-        cpu, peak = min(_command(file, out) for _ in range(3 if count <= 100_000 else 1))
+        cpu, peak = min(_command(file, out) for _ in range(3 if count <= 100_000 else 2))
         started, _ = min(_command(TRACES, out) for _ in range(3))
         each = (cpu - started) / count
         first = first or each
