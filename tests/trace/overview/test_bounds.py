@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scalepan.errors import InputError
-from scalepan.trace import ReasoningTrace
+from scalepan.policy import Policy
+from scalepan.trace import ReasoningTrace, TraceValuer
 from scalepan.trace.overview.calls import CallCounts
 from scalepan.trace.overview.cells import MOST_CELLS, MOST_NAMES, REST, Cells, Key
 from scalepan.trace.overview.distinct import HELD, Distinct
