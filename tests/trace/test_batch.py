@@ -10,7 +10,8 @@ from scalepan.errors import InputError
 from scalepan.trace import BadRow, TraceLine, TraceValuer, read_jsonl
 from scalepan.trace.batch import Skipped, TraceItem, value_items
 from scalepan.trace.readers import source
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
+from scalepan.trace.valued import Valued
 from tests.trace.traces import trace_dict
 
 

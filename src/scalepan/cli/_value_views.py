@@ -8,7 +8,7 @@ from scalepan.trace.overview.columns import GROUP_COLUMNS, TOOL_COLUMNS, telling
 from scalepan.trace.overview.headline import headline
 from scalepan.trace.overview.listing import ListedTrace
 from scalepan.trace.overview.model import ExtremeTrace, GroupFigures, Overview, RepeatsFigures, ToolFigures
-from scalepan.trace.summary import Valued
+from scalepan.trace.valued import Valued
 
 SHOWN_ID, SHOWN_NAME, SHOWN_OBJECTIVE = 24, 34, 150
 MOST_ROWS, MOST_WEEKS, MOST_GROUPS, MOST_REASONS = 10, 12, 5, 8

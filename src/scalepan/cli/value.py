@@ -21,8 +21,9 @@ from scalepan.trace.batch import Skipped, TraceItem, read_files, value_items
 from scalepan.trace.files import InputFile, input_files
 from scalepan.trace.overview.listing import FOR_PAGE, FOR_SCREEN
 from scalepan.trace.readers import BadRow
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
 from scalepan.trace.value import TraceValuer
+from scalepan.trace.valued import Valued
 
 SHOWN_BAD_ROWS = 20
 STDIN = "-"
@@ -192,14 +193,14 @@ def _good_rows(
                 summary.add(item.row)
             if bad <= SHOWN_BAD_ROWS:
                 complain(item.row.error)
-    written.complete = True
+    written.finish(file.name for file in files)
     if summary is not None:
         summary.skipped = skipped
     if skipped:
         complain(f"{counted(skipped, 'file')} in folders skipped: no format that can be read")
     if bad:
         hidden = f", the first {SHOWN_BAD_ROWS} shown" if bad > SHOWN_BAD_ROWS else ""
-        complain(f"{counted(bad, 'bad row')} of {good + bad:,} skipped{hidden}")
+        complain(f"{counted(bad, 'bad row')} of {written.before + good + bad:,} skipped{hidden}")
     if not good and not written.before:
         problem = "no good trace in it" if bad else "no trace in it"
         raise InputError(problem, file=", ".join(file.name for file in files[:3]) or None)
@@ -210,7 +211,7 @@ def _items(
 ) -> Iterator[TraceItem | Skipped]:
     """Every item with its value, except those that an earlier run has written."""
     with progress("valuing", sum(file.size for file in files), "traces") as bar:
-        items = read_files(files, format=format_, position=bar.at)
+        items = read_files(files, format=format_, position=bar.at if bar.wanted else None)
         for item in value_items(written.unwritten(items, valuer), valuer, strict=strict):
             if not (isinstance(item, TraceItem) and written.has(item)):
                 yield item

@@ -1,11 +1,7 @@
 """What a run of valued traces comes to: counts, groups, repeats, the best and the worst, in constant memory."""
 
-from typing import NamedTuple
-
 from scalepan.draw import Bins
 from scalepan.policy.value import Value
-from scalepan.score import Score
-from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.overview.calls import CallCounts, work_of
 from scalepan.trace.overview.cells import MOST_NAMES, Cells, Key
 from scalepan.trace.overview.distinct import Distinct
@@ -15,22 +11,11 @@ from scalepan.trace.overview.rejects import Rejects
 from scalepan.trace.overview.repeats import NEAR_DUPLICATE, Repeats
 from scalepan.trace.overview.tally import TraceFacts, day_and_week
 from scalepan.trace.readers import BadRow
+from scalepan.trace.valued import Valued
 
 NATIVE = "native"
 AGENT, SUB_AGENT = "agent", "sub-agent"
 _NO_CALLS = CallCounts()
-
-
-class Valued(NamedTuple):
-    """A trace and its value."""
-
-    trace: ReasoningTrace
-    score: Score
-
-    @property
-    def value(self) -> float:
-        """The number; a trace that could be read always has one."""
-        return float(self.score)
 
 
 class Summary:

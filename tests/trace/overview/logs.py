@@ -6,7 +6,7 @@ from typing import Any
 from scalepan.policy import Policy
 from scalepan.trace import ReasoningTrace, TraceValuer
 from scalepan.trace.overview.listing import FOR_SCREEN, ListSizes
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
 from tests.trace.traces import trace_dict
 
 
@@ -53,6 +53,6 @@ def summed(
     policy = policy or Policy()
     valuer = TraceValuer(policy, embedder=encoder)
     summary = Summary(policy.value, encoder=encoder is not None, sizes=sizes)
-    for line, (trace, score) in enumerate(zip(traces, valuer.evaluate_many(traces), strict=True), 1):
-        summary.add(Valued(trace, score), "log.jsonl", line)
+    for line, valued in enumerate(valuer.value_many(traces), 1):
+        summary.add(valued, "log.jsonl", line)
     return summary

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scalepan.errors import InputError
-from scalepan.trace import ReasoningTrace
+from scalepan.policy import Policy
+from scalepan.trace import ReasoningTrace, TraceValuer
 from scalepan.trace.overview.calls import CallCounts
 from scalepan.trace.overview.cells import MOST_CELLS, MOST_NAMES, REST, Cells, Key
 from scalepan.trace.overview.distinct import HELD, Distinct
@@ -18,7 +19,7 @@ from scalepan.trace.overview.listing import FOR_SCREEN, ListedTrace, Listing, Li
 from scalepan.trace.overview.rejects import MOST_REASONS, Rejects
 from scalepan.trace.overview.repeats import MOST_GROUPS, MOST_MEMBERS, MOST_SEEN, Repeats
 from scalepan.trace.overview.tally import Tally, TraceFacts, day_and_week
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
 from tests.trace.overview.logs import call, logged, result, summed, thought
 from tests.trace.traces import trace
 
@@ -143,7 +144,7 @@ def test_a_summary_of_very_many_traces_stays_small() -> None:
     template = logged([thought(), call("Bash", "1"), result("1", failed=True)], session="s", project="p", model="m")
     assert template.origin is not None
     assert template.steps[1].tool is not None
-    score = summed(template).listing.rows[0].score
+    (valued,) = TraceValuer(Policy(), embedder=None).value_many([template])
     summary = Summary(encoder=False)
     for number in range(MANY):
         name = f"{number}"
@@ -152,7 +153,7 @@ def test_a_summary_of_very_many_traces_stays_small() -> None:
         steps = [template.steps[0], replace(template.steps[1], tool=tool), template.steps[2]]
         metadata = replace(template.metadata, task_domain=name)
         one = replace(template, id=f"kp:trace:{name}", origin=origin, steps=steps, metadata=metadata)
-        summary.add(Valued(one, score), f"file {name}", number)
+        summary.add(replace(valued, trace=one), f"file {name}", number)
     assert summary.count == MANY
     assert len(summary.tools) == MOST_NAMES
     assert summary.other_tools.calls == MANY - MOST_NAMES

@@ -22,7 +22,8 @@ _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 def unpacked(stream: BinaryIO, name: str) -> tuple[BinaryIO, bytes]:
     """The stream, decompressed and at its beginning, and its first bytes."""
-    start, broken = _read_some(stream)
+    live = not _seekable(stream)
+    start, broken = _read_some(stream, live=live)
     if broken is not None:
         raise InputError(f"cannot be read: {getattr(broken, 'strerror', None) or broken}", file=name)
     again = _rewound(stream, start)
@@ -32,7 +33,7 @@ def unpacked(stream: BinaryIO, name: str) -> tuple[BinaryIO, bytes]:
         again = io.BufferedReader(_Zstd(again), 1 << 16)
     else:
         return again, start
-    start, broken = _read_some(again)
+    start, broken = _read_some(again, live=live)
     if broken is not None and not start:
         raise InputError(f"cannot be decompressed: {broken}", file=name)
     return io.BufferedReader(_Joined(start, again, broken), 1 << 16), start
@@ -81,12 +82,11 @@ class _Zstd(io.RawIOBase):
         return True
 
 
-def _read_some(stream: BinaryIO) -> tuple[bytes, Exception | None]:
+def _read_some(stream: BinaryIO, *, live: bool) -> tuple[bytes, Exception | None]:
     """`HEAD_BYTES` bytes, or all there are, and what ended them early. Of a pipe, what it gives first: whoever writes
     it may take their time.
     """
     read = getattr(stream, "read1", stream.read)
-    live = not _seekable(stream)
     pieces: list[bytes] = []
     missing = HEAD_BYTES
     try:
@@ -117,7 +117,9 @@ class _Joined(io.RawIOBase):
     """Bytes that were read already, then the rest of their stream, or what is wrong with it."""
 
     def __init__(self, start: bytes, rest: BinaryIO, broken: Exception | None = None) -> None:
-        self._start, self._rest, self._broken = memoryview(start), rest, broken
+        self._start, self._broken = memoryview(start), broken
+        # What there is, without waiting for more: a pipe may be slow, and what stands before damage in a file counts.
+        self._read = getattr(rest, "read1", rest.read)
 
     def readable(self) -> bool:
         return True
@@ -129,6 +131,6 @@ class _Joined(io.RawIOBase):
             return count
         if self._broken is not None:
             raise self._broken
-        data = self._rest.read(len(buffer))
+        data = self._read(len(buffer))
         buffer[: len(data)] = data
         return len(data)

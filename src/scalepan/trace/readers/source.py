@@ -44,7 +44,7 @@ class BadRow(NamedTuple):
     error: InputError
 
 
-class JsonRecord(NamedTuple):
+class JsonRecord(msgspec.Struct, frozen=True, gc=False):
     """One JSON value of a file and its line (in an array: its number), not decoded yet."""
 
     line: int
@@ -126,17 +126,21 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, bytes | None]]:
         """Numbered lines, blank ones left out; None for one that is longer than `MAX_LINE_BYTES`."""
+        readline, limit = self._stream.readline, MAX_LINE_BYTES
         number = 0
-        while data := self._readline():
-            number += 1
-            if len(data) >= MAX_LINE_BYTES and not data.endswith(b"\n"):
-                while (rest := self._readline()) and not rest.endswith(b"\n"):
-                    pass
-                yield number, None
-                continue
-            data = data.removeprefix(_BOM).strip() if number == 1 else data.strip()
-            if data:
-                yield number, data
+        try:
+            while data := readline(limit):
+                number += 1
+                if len(data) >= limit and not data.endswith(b"\n"):
+                    while (rest := readline(limit)) and not rest.endswith(b"\n"):
+                        pass
+                    yield number, None
+                    continue
+                data = data.strip() if number > 1 else data.removeprefix(_BOM).strip()
+                if data:
+                    yield number, data
+        except BROKEN as error:
+            raise self._broken(error) from None
 
     def records(self) -> Iterator[JsonRecord | BadRow]:
         """Every JSON value: a line, an item of an array, the one document that the file is, a row of Parquet or CSV."""

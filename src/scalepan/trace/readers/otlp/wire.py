@@ -10,7 +10,8 @@ from typing import Any
 
 from scalepan.errors import InputError, MissingExtraError
 from scalepan.trace.readers.otlp.records import LOGS, SPANS
-from scalepan.trace.readers.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, decode
+from scalepan.trace.readers.packed import HEAD_BYTES
+from scalepan.trace.readers.source import MAX_DOCUMENT_BYTES, decode
 
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _LENGTH = struct.Struct(">I")
