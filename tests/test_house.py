@@ -25,7 +25,7 @@ LAYERS = [
     ["judge", "inforce"],
     ["otel"],
     ["trace", "evals", "memory", "confidence"],
-    ["fit", "receipts"],
+    ["fit", "receipts", "recording"],
     ["loop", "samples"],
     ["serve"],
     ["cli"],

@@ -14,7 +14,6 @@ from scalepan.redact import Redactor
 from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.novelty import Encodes
 from scalepan.trace.rows import COLUMNS, ValueRow, row_of
-from scalepan.trace.summary import Valued
 from scalepan.trace.value import TraceValuer
 
 ROWS_AT_ONCE = 1024
@@ -75,11 +74,11 @@ def _valued(
     read = [(number, _trace(cell)) for number, cell in cells]
     if strict and (bad := next((found for _, found in read if isinstance(found, InputError)), None)):
         raise bad
-    scores = valuer.evaluate_many(found for _, found in read if isinstance(found, ReasoningTrace))
+    values = valuer.value_many(found for _, found in read if isinstance(found, ReasoningTrace))
     rows = []
     for number, found in read:
         if isinstance(found, ReasoningTrace):
-            rows.append(_columns(row_of("", number, Valued(found, next(scores)))))
+            rows.append(_columns(row_of("", number, next(values))))
         else:
             # The reason may quote the trace.
             rows.append({"number": number, "error": redactor.redact(printable(str(found))).text})

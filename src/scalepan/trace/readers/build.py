@@ -68,8 +68,8 @@ class TraceBuilder:
         else:
             self.observe(text, at=at)
 
-    def think(self, text: str, at: str | None = None) -> None:
-        """What the agent reasons."""
+    def think(self, text: str | None, at: str | None = None) -> None:
+        """What the agent reasons; None if it did, and the log does not say what."""
         self._add("thought", text, at=at)
 
     def say(self, text: str, at: str | None = None) -> None:
