@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
-from scalepan.errors import ConflictError
+from scalepan.errors import ConflictError, InputError
 from scalepan.memory.calibrate import Fitted, fit, text_side, vector_side
 from scalepan.memory.claim import Claim, NewClaim, Provenance
 from scalepan.memory.method import asked_by, checked, converted, do, does
@@ -348,9 +348,22 @@ def new_claim(claim: NewClaim | Mapping[str, Any] | str, number: int) -> NewClai
     data: Any = {"text": claim} if isinstance(claim, str) else dict(as_mapping(f"claims[{number}]", claim, legal))
     if isinstance(data.get("provenance"), Provenance):
         data["provenance"] = msgspec.to_builtins(data["provenance"])
+    if data.get("source") is not None:
+        data["provenance"] = _with_source(data)
+    data.pop("source", None)
     if isinstance(data.get("entities"), (list, tuple)):
         data["entities"] = [{"name": e} if isinstance(e, str) else msgspec.to_builtins(e) for e in data["entities"]]
     return converted(data, NewClaim, id_=str(data.get("id") or f"number {number + 1}"))
+
+
+def _with_source(data: Mapping[str, Any]) -> Any:
+    """`source` of a claim is short for that of its provenance."""
+    provenance = data.get("provenance") or {}
+    if not isinstance(provenance, Mapping):
+        return provenance  # told when it is checked
+    if provenance.get("source") not in (None, data["source"]):
+        raise InputError("is given twice, here and in provenance", path="source")
+    return {**provenance, "source": data["source"]}
 
 
 def _overlay(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:

@@ -5,13 +5,27 @@ A request is described once, here: methods of Memory, options of the command, HT
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from scalepan.check import in_order
-from scalepan.memory.claim import KIND_WORDS, Claim, Entity, NewClaim, Provenance, Share, Signal, Text
+from scalepan.memory.claim import (
+    KIND_WORDS,
+    Claim,
+    Conversation,
+    Entity,
+    NewClaim,
+    Position,
+    Provenance,
+    SaidAt,
+    Share,
+    Signal,
+    Speaker,
+    Text,
+    Turn,
+)
 from scalepan.memory.recall.answers import Recall
 from scalepan.names import Id, Label
 from scalepan.policy.boundary import BoundaryClass, Scope
@@ -22,11 +36,15 @@ from scalepan.store.request import Request
 
 LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
 
+Clearable = Literal["quality", "conversation", "turn", "speaker", "position", "said_at"]
+"""What a claim can lose."""
 
 if TYPE_CHECKING:
     AnyScope = str  # for callers, who have it from anywhere: what is no scope is refused when it is called
+    AnyClearable = str
 else:
     AnyScope = Annotated[Scope, in_order(Scope)]
+    AnyClearable = Annotated[Clearable, in_order(Clearable)]
 
 AtMost1000 = Annotated[int, Meta(ge=1, le=1000)]
 Scopes = Annotated[Sequence[AnyScope] | None, Meta(description="Only these scopes.")]
@@ -113,6 +131,12 @@ class Update(Get, frozen=True, kw_only=True):
     quality: Annotated[Share | None, Meta(description="How well it is written.")] = None
     provenance: Annotated[Provenance | None, Meta(description="Where it comes from.")] = None
     entities: Annotated[list[Entity] | None, Meta(description="What it is about.")] = None
+    conversation: Conversation = None
+    turn: Turn = None
+    speaker: Speaker = None
+    position: Position = None
+    said_at: SaidAt = None
+    clear: Annotated[Sequence[AnyClearable], Meta(description="What it is to lose.")] = ()
 
 
 class Updated(msgspec.Struct, frozen=True):

@@ -7,8 +7,8 @@ import msgspec
 import numpy as np
 
 from scalepan import clock
-from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
-from scalepan.memory.claim import SECONDS_A_DAY, Entity, NewClaim, Provenance, moment, written
+from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError
+from scalepan.memory.claim import PLACE, SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from scalepan.store import Here
 
-_PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance"}
+_PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance", *TIMES}
 _AS_GIVEN = tuple(
     name for name in NewClaim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _PREPARED
 )
@@ -69,6 +69,8 @@ def add(here: "Here", request: Add) -> AllAdded:
     check_invariants(request.who, "add", rules.policy.boundary)
     for kind in {claim.kind for claim in request.claims}:
         check_no_secret(kind, "kind", rules.redactor)
+    for conversation in {claim.conversation for claim in request.claims}:
+        check_no_secret(conversation, "conversation", rules.redactor)
     for claim in request.claims:
         check_class(request.who, claim.boundary_class)
         if claim.id is not None:
@@ -114,11 +116,13 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     if not has_visible(text):
         raise InputError("the text is empty" if not text.strip() else "nothing in the text is visible", path="text")
     id_ = claim.id or new_id("clm")
-    created = _moment(claim.created_at, "created_at") if claim.created_at else now
-    updated = _moment(claim.updated_at, "updated_at") if claim.updated_at else None
+    created = seconds_of(claim.created_at, "created_at") if claim.created_at else now
+    updated = seconds_of(claim.updated_at, "updated_at") if claim.updated_at else None
     searched = indexed_text(text, boundary_class, rules.redactor)
+    given = {name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN}
+    given |= {name: seconds_of(said, name) for name in TIMES if (said := getattr(claim, name)) is not None}
     row = ClaimRow(
-        **{name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN},
+        **given,
         id=id_,
         tenant=who.tenant,
         project=who.project,
@@ -144,15 +148,6 @@ def _provenance(said: Provenance, who: Who, rules: Rules, now: float) -> Provena
     actor = said.actor or clean_actor(who, rules.redactor)
     filled = msgspec.structs.replace(said, at=said.at or written(now), actor=actor)
     return redacted_provenance(filled.checked(), rules.redactor)
-
-
-def _moment(text: str, path: str) -> float:
-    try:
-        seconds = moment(text)
-        written(seconds)  # in UTC it may be before the year 1, or after 9999
-        return seconds
-    except (ValueError, OverflowError):
-        raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
 
 KEEP = Operation("memory.keep", Keep, AllAdded, internal=True)
@@ -192,14 +187,33 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     here.claims.add([claim.row for claim in fresh])
     for id_, boundary_class in raised.items():
         here.claims.update(id_, boundary_class=boundary_class)
+    placed = _place(here, kept_as)
     linked = here.entities.link(
         [(id_, named) for id_, claim in kept_as for named in entity_names(claim.row, claim.entities)]
     )
     for model, ids in models.items():
         here.vectors.put(ids, np.stack([vectors[id_] for id_ in ids]), model)
     here.events.add([_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
-    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked}))
+    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked, *placed}))
     return answers
+
+
+def _place(here: "Here", kept_as: Sequence[tuple[str, Prepared]]) -> list[str]:
+    """Claims that were known, but not where they stand, learn it; which ones. The first place that is told stays."""
+    told: dict[str, dict[str, Any]] = {}
+    for id_, claim in kept_as:
+        place = _place_of(claim.row)
+        if place and id_ != claim.row.id:
+            told.setdefault(id_, place)
+    rows = here.claims.by_ids(told) if told else {}
+    placed = [id_ for id_, row in rows.items() if not _place_of(row)]
+    for id_ in placed:
+        here.claims.update(id_, **told[id_])
+    return placed
+
+
+def _place_of(row: ClaimRow) -> dict[str, Any]:
+    return {name: value for name in PLACE if (value := getattr(row, name)) is not None}
 
 
 def entity_names(row: ClaimRow, entities: Sequence[Entity]) -> list[EntityName]:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from scalepan import clock
-from scalepan.errors import BoundaryError, ConflictError
-from scalepan.memory.claim import Entity, Fading
+from scalepan.errors import BoundaryError, ConflictError, InputError
+from scalepan.memory.claim import PLACE, TIMES, Entity, Fading, seconds_of
 from scalepan.memory.ingest.add import entity_names
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
 from scalepan.memory.recall.index import indexed_text
-from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_provenance
+from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, check_no_secret, memory_state
@@ -67,6 +67,7 @@ def update(here: "Here", request: Update) -> Updated:
     state = memory_state(here)
     rules = state.rules(here, request)
     check_no_secret(request.kind, "kind", rules.redactor)
+    check_no_secret(request.conversation, "conversation", rules.redactor)
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
     within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = clock.time()
@@ -103,7 +104,16 @@ def update(here: "Here", request: Update) -> Updated:
 
 def _as_given(request: Update, rules: Rules, now: float) -> tuple[dict[str, Any], list[Entity] | None]:
     """Columns and entities that do not depend on what the claim is now."""
-    columns = {name: value for name in ("kind", "confidence") if (value := getattr(request, name)) is not None}
+    columns: dict[str, Any] = {
+        name: redacted_field(name, value, rules.redactor)
+        for name in ("kind", "confidence", *PLACE)
+        if (value := getattr(request, name)) is not None
+    }
+    columns |= {name: seconds_of(columns[name], name) for name in TIMES if name in columns}
+    for name in request.clear:
+        if getattr(request, name) is not None:
+            raise InputError(f"{name} cannot be both given and cleared", path="clear")
+        columns[name] = None
     if request.quality is not None:
         columns |= {"quality": request.quality, "quality_at": now}
     if request.provenance is not None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, claim_of
 from scalepan.memory.halflife import faded, recencies
+from scalepan.memory.recall.candidates.places import ClaimPlaces, Line
 from scalepan.memory.recall.claim_rules import allowed as rules_allow
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
@@ -49,12 +50,13 @@ class Entry(NamedTuple):
     quality_at: float | None
     ts: float
     """When its text was last changed."""
+    said_at: float | None = None
 
     @classmethod
     def of(cls, row: ClaimRow, entities: Iterable[EntityName] = ()) -> "Entry":
         """A stored claim."""
         changed = row.created_at if row.updated_at is None else row.updated_at
-        return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed)
+        return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed, row.said_at)
 
 
 class ClaimColumns:
@@ -68,6 +70,7 @@ class ClaimColumns:
         self._codes: dict[str | None, int] = {}
         self._kinds: dict[str, int] = {kind: code for code, kind in enumerate(KINDS)}
         self._about: dict[str, list[int]] = {}
+        self.places = ClaimPlaces()
         self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in _COLUMNS.items()}
         self._masks: dict[tuple[Reach, tuple[str, ...] | None], Mask] = {}
         self._populations: dict[Any, tuple[Population, float]] = {}
@@ -92,6 +95,7 @@ class ClaimColumns:
                 self._about.setdefault(entity.name, []).append(row)
         rows = np.arange(start, start + len(entries))
         self._fill(rows, entries)
+        self.places.add([entry.claim for entry in entries], [entry.said_at for entry in entries])
         self._changed()
 
     def _fill(self, rows: "Rows", entries: Sequence[Entry]) -> None:
@@ -118,6 +122,7 @@ class ClaimColumns:
             self.dead += len(rows)
             for row in rows:
                 self.ids[row], self._claims[row] = "", None
+            self.places.changed()
             self._changed()
 
     def change(self, id_: str, numbers: Mapping[str, float]) -> None:
@@ -172,6 +177,13 @@ class ClaimColumns:
         found[self._about.get(entity, [])] = True
         return found
 
+    def beside(self, line: Line, rows: "Rows", step: int) -> "Rows":
+        """The rows next to these in their conversation or source, `step` away; NOWHERE where there is none.
+
+        They may be out of the caller's reach: see its mask.
+        """
+        return self.places.beside(line, rows, step, self.column("alive"), self.ids)
+
     def _in_scope(self, reach: Reach) -> "Mask":
         """Session claims in their session, project claims in their project, principles in theirs or, without, all."""
         scope, project = self.column("scope"), self.column("project")
@@ -211,7 +223,9 @@ class ClaimColumns:
     def content(self, row: int) -> tuple[Any, ...]:
         """What a claim says and who may see it, whatever its numbers are."""
         claim = self._claims[row]
-        return () if claim is None else (claim.text, claim.tenant, claim.project, claim.session, claim.entities)
+        if claim is None:
+            return ()
+        return (claim.text, claim.tenant, claim.project, claim.session, claim.entities, claim.place())
 
     def utility(self, rows: "Rows | Mask", now: float, policy: Feedback) -> "NDArray[np.float64]":
         """Utility, faded to now."""
@@ -230,6 +244,7 @@ class ClaimColumns:
             rows,
             *(self.column(name)[rows].tolist() for name in ("utility", "confidence", "quality")),
             *(self.column(name)[rows].tolist() for name in ("utility_at", "quality_at", "ts")),
+            self.places.column("said_at")[rows].tolist(),
             strict=True,
         )
         return [
@@ -238,8 +253,9 @@ class ClaimColumns:
                 utility_at,
                 _known(quality_at),
                 ts,
+                _known(said_at),
             )
-            for row, utility, confidence, quality, utility_at, quality_at, ts in columns
+            for row, utility, confidence, quality, utility_at, quality_at, ts, said_at in columns
         ]
 
     def numbers(self, rows: Sequence[int], now: float, policy: Feedback) -> "tuple[NDArray[np.float64], ...]":
