@@ -8,7 +8,7 @@ import msgspec
 from scalepan.cli._common import json_option, say, show, show_json
 from scalepan.cli._memory import Asker, as_text, opened, purposes_option
 from scalepan.cli._options import given, options_of
-from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
+from scalepan.cli.memory_admin import calibrate, contradictions, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
 from scalepan.cli.memory_file import add, export, import_
 from scalepan.errors import InputError, counted, printable, shorten
@@ -34,7 +34,7 @@ def memory() -> None:
     """
 
 
-for command in (add, bench, calibrate, export, import_, rescan, sql, stats):
+for command in (add, bench, calibrate, contradictions, export, import_, rescan, sql, stats):
     memory.add_command(command)
 
 

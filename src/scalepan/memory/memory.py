@@ -18,6 +18,7 @@ from scalepan.memory.requests import (
     ADD,
     BACKFILL,
     CANDIDATES,
+    CONTRADICTIONS,
     EXPORT,
     FORGET,
     GET,
@@ -38,6 +39,8 @@ from scalepan.memory.requests import (
     AskCandidates,
     AskVotes,
     Backfill,
+    Contradicting,
+    Contradictions,
     ExportPage,
     Forget,
     Get,
@@ -210,6 +213,11 @@ class Memory:
     def undo_vote(self, voted: Voted) -> Voted:
         """Take a vote back: the claim's numbers become what they would be without it."""
         return voted
+
+    @does(CONTRADICTIONS, Contradictions)
+    def contradictions(self, found: Contradicting) -> Contradicting:
+        """Pairs of claims that may contradict each other, with the evidence. Nothing is changed: see `supersedes`."""
+        return found
 
     @does(LINK, Link)
     def link(self, linked: Linked) -> str:

@@ -230,6 +230,44 @@ class Listed(msgspec.Struct, frozen=True):
     more: bool
 
 
+class _OfClaim(Request, frozen=True):
+    """What of a request is given by position."""
+
+    claim: Annotated[Id | None, Meta(description="Only what contradicts this claim.")] = None
+
+
+class Contradictions(_OfClaim, frozen=True, kw_only=True):
+    """Which claims to compare. Nothing is changed by it."""
+
+    limit: Annotated[AtMost1000, Meta(description="How many pairs at most.")] = 20
+    look_at: Annotated[
+        AtMost1000, Meta(description="How many claims, those last changed first, are compared with others.")
+    ] = 200
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Two claims that may contradict each other, and in what. To accept it, let the newer supersede the older."""
+
+    newer: Claim
+    older: Claim
+    kind: Literal["number", "date", "name", "negation"]
+    says: str
+    instead_of: str
+    alike: float
+    """The share of their words that both have, from 0 to 1."""
+    entities: list[str]
+    """What both are about."""
+    evidence: str
+
+
+class Contradicting(msgspec.Struct, frozen=True):
+    """The pairs, the likest first; how many claims were looked at, and whether that were all that were asked for."""
+
+    pairs: list[Contradiction]
+    looked_at: int
+    complete: bool
+
+
 class Link(Request, frozen=True):
     """A relation between two claims, or a claim and an entity, by their ids."""
 
@@ -367,6 +405,7 @@ class VotedPairs(msgspec.Struct, frozen=True):
 
 CANDIDATES = Operation("memory.candidates", AskCandidates, LevelCandidates)
 VOTED_PAIRS = Operation("memory.voted_pairs", AskVotes, VotedPairs)
+CONTRADICTIONS = Operation("memory.contradictions", Contradictions, Contradicting)
 GET = Operation("memory.get", Get, Got)
 LIST = Operation("memory.list", List, Listed)
 LINK = Operation("memory.link", Link, Linked)
