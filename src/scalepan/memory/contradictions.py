@@ -35,21 +35,21 @@ def contradictions(here: "Here", request: Contradictions) -> Contradicting:
     now = clock.time()
     within = reach(request.who, "search", rules.policy.boundary, at=now, valid_at=now)
     index = keep.index(here, rules.policy)
-    search = _Search(index, within, rules)
-    rows = search.rows(request.claim, request.look_at)
+    neighbors = _Neighbors(index, within, rules)
+    rows = neighbors.rows(request.claim, request.look_at)
     until = monotonic() + rules.policy.retrieval.timeout_ms / 1000
     found: dict[frozenset[str], Contradiction] = {}
     looked_at = 0
     for row in rows:
         if monotonic() >= until or len(found) >= request.limit:
             break
-        found |= search.contradicting(row)
+        found |= neighbors.contradicting(row)
         looked_at += 1
     pairs = sorted(found.values(), key=lambda pair: (-pair.alike, pair.newer.id, pair.older.id))
     return Contradicting(pairs[: request.limit], looked_at, complete=looked_at == len(rows))
 
 
-class _Search:
+class _Neighbors:
     """Claims near to one, by the index. Its lock is held for one claim at a time: other calls go on in between."""
 
     def __init__(self, index: Index, within: Reach, rules: Rules) -> None:
