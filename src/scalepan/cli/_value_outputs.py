@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("native", "atif")
 """What `--to` takes."""
+UNDELIVERED = 1
+"""Exit code if events were not delivered."""
 
 
 Write = Callable[[TraceItem, Valued], object]
@@ -77,6 +79,7 @@ def outputs(
     resume: bool,
     rejects: Path | None,
     kept: Path | None,
+    events: str | None,
     to: str | None,
 ) -> Outputs:
     """What the options ask for; files are finished when the stack is closed, also after Ctrl-C."""
@@ -89,6 +92,8 @@ def outputs(
         _add_rows(stack, made, out, resume=resume)
     if kept is not None:
         made._each.append(_kept(stack, policy, kept))
+    if events is not None:
+        made._each.append(_events(stack, policy, events, resume=resume))
     if rejects is not None:
         made._rejects = _rejected(stack, policy, rejects)
     return made
@@ -129,6 +134,25 @@ def _kept(stack: ExitStack, policy: Policy, path: Path) -> Write:
 
     stack.callback(lambda: complain(f"{counted(count, 'trace')} at or above the gate, redacted, in {path}"))
     return add
+
+
+def _events(stack: ExitStack, policy: Policy, target: str, *, resume: bool) -> Write:
+    from scalepan.otel import EvaluationWriter
+    from scalepan.trace.writers.events import subject_of
+
+    writer = EvaluationWriter(target, policy, append=resume)
+
+    def finish(kind: type[BaseException] | None, *_: object) -> None:
+        writer.close(once=kind is not None)
+        if writer.problem is not None:
+            total = counted(writer.delivered + writer.lost, "event")
+            computed = "; all values were computed" if kind is None else ""
+            complain(f"{writer.lost:,} of {total} not delivered: {writer.problem}{computed}")
+            if kind is None:
+                raise SystemExit(UNDELIVERED)
+
+    stack.push(finish)
+    return lambda _, row: writer.add(row.score, subject_of(row.trace), label=row.score.details.gate.verdict)
 
 
 def _converted(stack: ExitStack, policy: Policy, to: str, out: Path | None) -> Write:

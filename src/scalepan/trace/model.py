@@ -63,6 +63,10 @@ class TraceOrigin(_Node, frozen=True, kw_only=True):
     project: str | None = None
     parent: str | None = None
     """Id of the trace whose agent started this one as a sub-agent."""
+    trace_id: str | None = None
+    """Of a log in OpenTelemetry: the trace, in hexadecimal digits."""
+    span_id: str | None = None
+    """The span of the agent's run in it."""
     model: str | None = None
     ended: str | None = None
     """How the run ended, in the log's own word. It is not success."""

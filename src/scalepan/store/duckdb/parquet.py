@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scalepan.errors import InputError
+from scalepan.errors import InputError, printable
 from scalepan.files import make_file
 
 
@@ -59,4 +59,4 @@ def _run(statement: str, values: dict[str, str], file: Path) -> None:
 
 def _broken(file: Path, error: Exception) -> InputError:
     first = str(error).strip().partition("\n")[0]
-    return InputError(f"as Parquet: {first}", file=str(file))
+    return InputError(f"as Parquet: {printable(first)}", file=str(file))
