@@ -123,7 +123,7 @@ def test_a_text_that_is_known_may_come_to_replace_another(memory: Memory) -> Non
     memory.search(QUERY)
     assert memory.add(OSAKA, supersedes=old) == new
     assert texts(memory.search(QUERY)) == {OSAKA}
-    with pytest.raises(ConflictError, match="says this already, and supersedes"):
+    with pytest.raises(ConflictError, match="says this already, and supersedes another one: update it instead"):
         memory.add(OSAKA, supersedes=memory.add(NARA))
 
 
@@ -180,6 +180,26 @@ def test_only_what_the_asker_may_read_replaces(open_memory: Open) -> None:
     allowed = open_memory(purposes=["tool:contact-lookup"])
     assert texts(allowed.search(QUERY)) == {OSAKA}
     assert allowed.get(old).superseded_by == new
+
+
+def test_an_add_does_not_name_what_the_caller_may_not_read(open_memory: Open) -> None:
+    memory = open_memory()
+    memory.add(OSAKA, supersedes=memory.add(KYOTO), boundary_class="pii")
+    (again,) = memory.add_many([KYOTO])
+    assert again.superseded_by is None
+
+
+def test_a_token_cannot_replace_what_it_does_not_open(open_memory: Open) -> None:
+    old = open_memory().add(KYOTO, boundary_class="internal")
+    with pytest.raises(NotFoundError, match="here to supersede"):
+        open_memory(classes=["public"]).add(OSAKA, supersedes=old, boundary_class="public")
+
+
+@pytest.mark.parametrize("at", ["0001-01-01", "1969-07-20", "9999-12-31T23:59:59+00:00"])
+def test_far_times(memory: Memory, at: str) -> None:
+    id_ = memory.add(KYOTO, said_at=at, valid_until="9999-12-31T23:59:59.5+00:00")
+    assert memory.get(id_).said_at == written(moment(at))
+    assert texts(memory.search(QUERY, as_of=at)) == {KYOTO}
 
 
 def test_what_the_asker_may_not_read_is_not_named(open_memory: Open) -> None:

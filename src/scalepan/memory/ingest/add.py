@@ -11,7 +11,14 @@ from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundEr
 from scalepan.memory.claim import SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
 from scalepan.memory.ingest.learned import fill_in
 from scalepan.memory.ingest.succession import check_period, succeed
-from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened, reach_to_change
+from scalepan.memory.recall.boundary import (
+    check_class,
+    check_invariants,
+    check_new_claim,
+    opened,
+    reach,
+    reach_to_change,
+)
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh
 from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
@@ -96,7 +103,7 @@ def add(here: "Here", request: Add) -> AllAdded:
     if not known:
         return done
     # Whoever says again what was replaced should know that it will not be recalled.
-    newer = here.claims.superseding(known, reach_to_change(request.who, "add", rules.policy.boundary))
+    newer = here.claims.superseding(known, reach(request.who, "add", rules.policy.boundary))
     return AllAdded([msgspec.structs.replace(added, superseded_by=newer.get(added.id)) for added in done.claims])
 
 

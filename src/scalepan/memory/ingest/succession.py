@@ -34,7 +34,8 @@ def succeed(here: "Here", newer: str, older: str, within: Reach) -> bool:
     if row is None or row.supersedes == older:
         return False
     if row.supersedes is not None:
-        raise ConflictError(f"claim '{newer}' says this already, and supersedes '{row.supersedes}': update it instead")
+        # Which one is not told: it may be shut to the caller.
+        raise ConflictError(f"claim '{newer}' says this already, and supersedes another one: update it instead")
     here.claims.update(newer, supersedes=older)
     return True
 
