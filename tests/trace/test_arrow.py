@@ -211,3 +211,11 @@ def test_reading_the_result_twice_gives_the_same_twice() -> None:
 def test_a_trace_object_is_valued_the_same() -> None:
     (found,) = rows(table(("trace", na.string(), [trace().to_json().decode()])))
     assert found["value"] == float(TraceValuer(Policy(), embedder=None).evaluate_value(trace()))
+
+
+def test_one_connection_gives_the_traces_and_reads_the_values(database: duckdb.DuckDBPyConnection) -> None:
+    """A connection runs one query at a time: asking for the traces while it reads the values would wait for itself."""
+    logs = database.sql("SELECT unnest($1::VARCHAR[]) AS trace", params=[LINES])
+    values = value_table(logs, policy=Policy(), embedder=None)
+    assert database.sql("SELECT id, value FROM values").fetchall() == expected()
+    assert values is not None

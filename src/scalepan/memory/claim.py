@@ -11,10 +11,11 @@ from msgspec import Meta
 from scalepan.check import in_order, resolved
 from scalepan.errors import InputError, quoted
 from scalepan.memory.halflife import faded
-from scalepan.names import Id
+from scalepan.names import Id, Label
 from scalepan.policy.boundary import BoundaryClass, Scope
 from scalepan.policy.retrieval import Feedback, Kind
 from scalepan.store.rows import ClaimRow, EntityName
+from scalepan.store.table import to_microsecond
 
 Signal = Literal["helpful", "harmful", "outdated", "duplicate"]
 EntityType = Literal["Actor", "Artifact", "Event", "Concept"]
@@ -30,6 +31,24 @@ Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Text = Annotated[str, Meta(min_length=1, max_length=1_000_000)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Utility = Annotated[float, Meta(ge=-1, le=1)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+
+# Where a claim stands. Its source document is that of its provenance: a thing is named once.
+Conversation = Annotated[Label | None, Meta(description="The conversation that it was said in.")]
+Turn = Annotated[Count | None, Meta(description="Its number in the conversation; numbers rise as it goes on.")]
+Speaker = Annotated[Name | None, Meta(description="Who said it.")]
+Position = Annotated[Count | None, Meta(description="Its number in the source; numbers rise through the document.")]
+SaidAt = Annotated[
+    str | None, Meta(description="When it was said or seen, such as 2026-01-31T12:00:00+09:00; without a zone, UTC.")
+]
+ValidFrom = Annotated[str | None, Meta(description="Since when it is true; before that it is not recalled.")]
+ValidUntil = Annotated[str | None, Meta(description="When it stops being true; from then on it is not recalled.")]
+Supersedes = Annotated[Id | None, Meta(description="The claim that it replaces, which is then not recalled any more.")]
+PLACE = ("conversation", "turn", "speaker", "position", "said_at")
+"""The fields that say where a claim stands."""
+PERIOD = ("valid_from", "valid_until")
+TIMES = ("said_at", *PERIOD)
+"""Fields of a claim that are times: text in answers, seconds in the table."""
 
 
 class Provenance(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -81,6 +100,14 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     quality: Share | None = None
     provenance: Provenance = Provenance()
     entities: Annotated[list[Entity], Meta(description="What it is about.")] = []
+    conversation: Conversation = None
+    turn: Turn = None
+    speaker: Speaker = None
+    position: Position = None
+    said_at: SaidAt = None
+    valid_from: ValidFrom = None
+    valid_until: ValidUntil = None
+    supersedes: Supersedes = None
     id: Id | None = None
     """Only for claims that come from another store; else one is made."""
     created_at: str | None = None
@@ -110,13 +137,34 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     merged_into: str | None
     provenance: Provenance
     entities: list[Entity] = []
+    conversation: str | None = None
+    turn: int | None = None
+    speaker: str | None = None
+    position: int | None = None
+    said_at: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    """Of those that the caller may read, the claim that replaced it."""
+
+    def place(self) -> dict[str, str | int]:
+        """Where it stands, as far as it is known."""
+        return self._known(*PLACE)
+
+    def validity(self) -> dict[str, str | int]:
+        """When it is true, what it replaces and what replaced it, as far as it is known."""
+        return self._known(*PERIOD, "supersedes", "superseded_by")
+
+    def _known(self, *names: str) -> dict[str, str | int]:
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 resolved(NewClaim, Provenance)
 
 Request = TypeVar("Request", bound=msgspec.Struct)
 
-_CONVERTED = {"utility", "quality", "created_at", "updated_at", "provenance"}
+_CONVERTED = {"utility", "quality", "created_at", "updated_at", "provenance", *TIMES}
 _AS_STORED = tuple(
     name for name in Claim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _CONVERTED
 )
@@ -149,6 +197,9 @@ def claim_of(row: ClaimRow, entities: Iterable[EntityName] = (), fading: Fading 
         created_at=written(row.created_at),
         updated_at=None if row.updated_at is None else written(row.updated_at),
         provenance=_decode_provenance(row.provenance or "{}"),
+        said_at=None if row.said_at is None else written(row.said_at),
+        valid_from=None if row.valid_from is None else written(row.valid_from),
+        valid_until=None if row.valid_until is None else written(row.valid_until),
         entities=[Entity(entity.name, entity.type) for entity in entities],  # type: ignore[arg-type]
     )
 
@@ -161,6 +212,16 @@ def moment(text: str) -> float:
     """
     parsed = datetime.fromisoformat(text)
     return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp()
+
+
+def seconds_of(text: str, path: str) -> float:
+    """The same, to the microsecond as it is kept; InputError names `path` if it is no time."""
+    try:
+        seconds = to_microsecond(moment(text))
+        written(seconds)  # in UTC it may be before the year 1, or after 9999
+        return seconds
+    except (ValueError, OverflowError):
+        raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
 
 def zoned(text: str) -> str | None:

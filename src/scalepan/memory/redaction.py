@@ -4,7 +4,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from scalepan.memory.claim import Claim, Entity, Provenance, zoned
+from scalepan.memory.claim import TIMES, Claim, Entity, Provenance, zoned
 from scalepan.memory.state import Rules
 from scalepan.names import LONGEST, without_controls
 from scalepan.policy.boundary import CLASSES
@@ -15,7 +15,7 @@ from scalepan.store.request import Who
 VERBATIM = frozenset(
     [
         *("id", "tenant", "project", "session", "kind", "scope", "boundary_class", "content_hash"),
-        *("created_at", "updated_at", "merged_into"),
+        *("created_at", "updated_at", "merged_into", "conversation", "supersedes", "superseded_by", *TIMES),
     ]
 )
 """Fields of a claim that hold no free text: ids, names with a grammar, times, digests. Any other text is redacted, also
@@ -65,16 +65,22 @@ def redacted_provenance(provenance: Provenance, redactor: Redactor) -> Provenanc
 
 def redacted_entity(entity: Entity, redactor: Redactor) -> Entity:
     """The same for the name of what a claim is about."""
-    return msgspec.structs.replace(entity, name=" ".join(clean_text(entity.name, redactor).split())[:LONGEST])
+    return msgspec.structs.replace(entity, name=_one_line(entity.name, redactor))
 
 
 def clean_actor(who: Who, redactor: Redactor) -> str | None:
     """Who asks, as it is kept: a name, on one line."""
-    return " ".join(clean_text(who.actor, redactor).split())[:LONGEST] if who.actor else None
+    return _one_line(who.actor, redactor) if who.actor else None
+
+
+def _one_line(name: str, redactor: Redactor) -> str:
+    return " ".join(clean_text(name, redactor).split())[:LONGEST]
 
 
 def redacted_field(name: str, value: Any, redactor: Redactor) -> Any:
     """A field of a claim as it may be stored and shown. What is not known to be safe is redacted."""
+    if name == "speaker" and value is not None:
+        return _one_line(value, redactor) or None
     return clean_text(value, redactor) if isinstance(value, str) and name not in VERBATIM else value
 
 

@@ -106,7 +106,7 @@ def _shown(service: Service, claim: "Claim", fence: Fence) -> dict[str, Any]:
     """What people wrote in a claim, as it may go out."""
     if service.settings.metadata_only:
         at = one_line(claim.provenance.at) if claim.provenance.at else None
-        return {"text": None, "provenance": {"at": at}, "entities": []}
+        return {"text": None, "provenance": {"at": at}, "entities": [], "speaker": None}
     provenance = claim.provenance
     origin = {
         "at": one_line(provenance.at) if provenance.at else None,
@@ -118,11 +118,13 @@ def _shown(service: Service, claim: "Claim", fence: Fence) -> dict[str, Any]:
         "text": fence.around(claim.text),
         "provenance": {name: value for name, value in origin.items() if value is not None},
         "entities": [{"name": one_line(entity.name), "type": entity.type} for entity in claim.entities],
+        "speaker": one_line(claim.speaker) if claim.speaker else None,
     }
 
 
 def _texts(claim: "Claim") -> Iterable[str]:
     """Everything in a claim that a person wrote."""
     provenance = claim.provenance
-    said = (claim.text, provenance.note, provenance.actor, provenance.source, *(e.name for e in claim.entities))
+    names = (claim.speaker, *(e.name for e in claim.entities))
+    said = (claim.text, provenance.note, provenance.actor, provenance.source, *names)
     return [text for text in said if text]

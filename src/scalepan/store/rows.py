@@ -89,7 +89,10 @@ class LabelRow(Row, frozen=True, gc=False):
 
 
 class ClaimRow(Row, frozen=True, gc=False):
-    """Something remembered. `utility_at` and `quality_at` say since when the two numbers fade."""
+    """Something remembered. `utility_at` and `quality_at` say since when the two numbers fade.
+
+    `conversation` to `said_at` say where it stands, the last three when it is true. All of these may be missing.
+    """
 
     id: str
     tenant: str
@@ -112,6 +115,14 @@ class ClaimRow(Row, frozen=True, gc=False):
     merged_into: str | None = None
     generation: Generation = 0
     """The commit that last changed this claim, its vector or its entities."""
+    conversation: str | None = None
+    turn: int | None = None
+    speaker: str | None = None
+    position: int | None = None
+    said_at: Time | None = None
+    valid_from: Time | None = None
+    valid_until: Time | None = None
+    supersedes: str | None = None
 
 
 class Content(NamedTuple):

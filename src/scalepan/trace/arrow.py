@@ -39,7 +39,8 @@ def value_table(
     `traces` is anything that Arrow libraries exchange: a table, a record batch, a reader, a DuckDB relation. A trace is
     JSON text or a struct in `column` (by default the column `trace`, else the only one of text), or the row itself if
     its columns are those of a trace. A row that is not a trace has its reason in `error` and nothing else; with
-    `strict` the first one is raised. Nothing is read before the result is.
+    `strict` the first one is raised. Nothing is read before the result is, except a DuckDB relation, which is read at
+    once; give a large one as batches of another connection.
 
     >>> import nanoarrow as na
     >>> from scalepan.samples import sample_trace
@@ -53,6 +54,8 @@ def value_table(
         raise wrong("traces", traces, "an Arrow table, record batch or stream, or a DuckDB relation")
     import nanoarrow as na
 
+    # The connection of a DuckDB relation may be the one that reads the result, and it runs one query at a time.
+    held = _Held(_readable(traces)) if type(traces).__name__ == "DuckDBPyRelation" else None
     resolved = policy_given(policy)
     types = {name: getattr(na, _TYPES[COLUMNS[name]])() for name in _NAMES} | {"error": na.string()}
     schema = na.struct(types)
@@ -60,11 +63,21 @@ def value_table(
     def batches() -> Iterator[Any]:
         # A valuer of its own, so that reading the result twice gives the same twice.
         valuer, redactor = TraceValuer(resolved, embedder=embedder), Redactor(resolved.redact)
-        rows = enumerate(_cells(_readable(traces), column), 1)
+        rows = enumerate(_cells(held or _readable(traces), column), 1)
         while some := list(islice(rows, ROWS_AT_ONCE)):
             yield _batch(_valued(some, valuer, redactor, strict=strict), schema, types)
 
     return ArrowStream(schema, batches)
+
+
+class _Held:
+    """All batches of a stream, to be read again and again."""
+
+    def __init__(self, stream: Any) -> None:
+        self.schema, self._batches = stream.schema, list(stream)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._batches)
 
 
 def _valued(

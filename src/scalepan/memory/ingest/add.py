@@ -7,9 +7,18 @@ import msgspec
 import numpy as np
 
 from scalepan import clock
-from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError, quoted
-from scalepan.memory.claim import SECONDS_A_DAY, Entity, NewClaim, Provenance, moment, written
-from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
+from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError
+from scalepan.memory.claim import SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
+from scalepan.memory.ingest.learned import fill_in
+from scalepan.memory.ingest.succession import check_period, succeed
+from scalepan.memory.recall.boundary import (
+    check_class,
+    check_invariants,
+    check_new_claim,
+    opened,
+    reach,
+    reach_to_change,
+)
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh
 from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
@@ -19,6 +28,7 @@ from scalepan.policy.boundary import CLASSES
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from scalepan.store.rows import ClaimRow, Content, EntityName
 from scalepan.text import Morphology, content_hash, has_visible, normal_form, terms
@@ -28,7 +38,7 @@ if TYPE_CHECKING:
 
     from scalepan.store import Here
 
-_PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance"}
+_PREPARED = {"id", "text", "boundary_class", "created_at", "updated_at", "provenance", *TIMES}
 _AS_GIVEN = tuple(
     name for name in NewClaim.__struct_fields__ if name in ClaimRow.__struct_fields__ and name not in _PREPARED
 )
@@ -57,6 +67,8 @@ class Keep(msgspec.Struct, frozen=True):
     model: str | None
     who: Who
     request_id: str
+    changeable: Reach | None = None
+    """What the caller may change, where a claim replaces another."""
 
 
 @changes(ADD)
@@ -69,6 +81,8 @@ def add(here: "Here", request: Add) -> AllAdded:
     check_invariants(request.who, "add", rules.policy.boundary)
     for kind in {claim.kind for claim in request.claims}:
         check_no_secret(kind, "kind", rules.redactor)
+    for conversation in {claim.conversation for claim in request.claims}:
+        check_no_secret(conversation, "conversation", rules.redactor)
     for claim in request.claims:
         check_class(request.who, claim.boundary_class)
         if claim.id is not None:
@@ -81,8 +95,16 @@ def add(here: "Here", request: Add) -> AllAdded:
     encoder = keep.encoder(here, rules.policy)
     vectors = embed(encoder, prepared) if encoder is not None else None
     model = encoder.model_id if encoder is not None else None
-    done: AllAdded = here.commit(KEEP, Keep(prepared, vectors, model, request.who, here.id))
-    return done
+    changeable = None
+    if any(claim.supersedes is not None for claim in request.claims):
+        changeable = reach_to_change(request.who, "update", rules.policy.boundary)
+    done: AllAdded = here.commit(KEEP, Keep(prepared, vectors, model, request.who, here.id, changeable))
+    known = [added.id for added in done.claims if not added.created]
+    if not known:
+        return done
+    # Whoever says again what was replaced should know that it will not be recalled.
+    newer = here.claims.superseding(known, reach(request.who, "add", rules.policy.boundary))
+    return AllAdded([msgspec.structs.replace(added, superseded_by=newer.get(added.id)) for added in done.claims])
 
 
 def _check_invariants(claim: "Prepared", who: Who, rules: Rules, now: float) -> None:
@@ -114,11 +136,13 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     if not has_visible(text):
         raise InputError("the text is empty" if not text.strip() else "nothing in the text is visible", path="text")
     id_ = claim.id or new_id("clm")
-    created = _moment(claim.created_at, "created_at") if claim.created_at else now
-    updated = _moment(claim.updated_at, "updated_at") if claim.updated_at else None
+    created = seconds_of(claim.created_at, "created_at") if claim.created_at else now
+    updated = seconds_of(claim.updated_at, "updated_at") if claim.updated_at else None
     searched = indexed_text(text, boundary_class, rules.redactor)
+    given = {name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN}
+    given |= {name: seconds_of(said, name) for name in TIMES if (said := getattr(claim, name)) is not None}
     row = ClaimRow(
-        **{name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN},
+        **given,
         id=id_,
         tenant=who.tenant,
         project=who.project,
@@ -134,6 +158,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
         updated_at=updated,
         provenance=msgspec.json.encode(_provenance(claim.provenance, who, rules, now)).decode(),
     )
+    check_period(row)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
     morphology = rules.policy.retrieval.morphology
     return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted, claim.id is not None)
@@ -144,15 +169,6 @@ def _provenance(said: Provenance, who: Who, rules: Rules, now: float) -> Provena
     actor = said.actor or clean_actor(who, rules.redactor)
     filled = msgspec.structs.replace(said, at=said.at or written(now), actor=actor)
     return redacted_provenance(filled.checked(), rules.redactor)
-
-
-def _moment(text: str, path: str) -> float:
-    try:
-        seconds = moment(text)
-        written(seconds)  # in UTC it may be before the year 1, or after 9999
-        return seconds
-    except (ValueError, OverflowError):
-        raise InputError(f"{quoted(text)} is not a time such as 2026-01-31T12:00:00+00:00", path=path) from None
 
 
 KEEP = Operation("memory.keep", Keep, AllAdded, internal=True)
@@ -169,13 +185,15 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     models: dict[str, list[str]] = {}
     raised: dict[str, str] = {}
     for request in requests:
-        added = []
+        added: list[Added] = []
+        new: list[Prepared] = []
+        kept: dict[str, str] = {}
         for place, claim in enumerate(request.prepared):
             same = known.setdefault(Content.of(claim.row), {})
             there = _same_for(request.who, same, claim.row.boundary_class)
             id_, boundary_class = there or claim.row.id, claim.row.boundary_class
             if there is None:
-                fresh.append(claim)
+                new.append(claim)
                 if request.vectors is not None:
                     vectors[claim.row.id] = request.vectors[place]
                     models.setdefault(request.model or "", []).append(claim.row.id)
@@ -185,21 +203,49 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
                     # The same words, now said to be stricter: they are, for everybody.
                     raised[there] = boundary_class
             same[id_] = boundary_class
+            kept[claim.row.id] = id_
             kept_as.append((id_, claim))
             added.append(Added(id_, there is None, boundary_class, claim.redacted))
         answers.append(AllAdded(added))
+        fresh += [_renamed(claim, kept) for claim in new]
     _check_ids(here, [claim.row for claim in fresh if claim.has_own_id])
     here.claims.add([claim.row for claim in fresh])
     for id_, boundary_class in raised.items():
         here.claims.update(id_, boundary_class=boundary_class)
+    learned = fill_in(here, [(id_, claim.row) for id_, claim in kept_as])
+    learned += _succeed(here, requests, answers)
     linked = here.entities.link(
         [(id_, named) for id_, claim in kept_as for named in entity_names(claim.row, claim.entities)]
     )
     for model, ids in models.items():
         here.vectors.put(ids, np.stack([vectors[id_] for id_ in ids]), model)
     here.events.add([_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
-    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked}))
+    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked, *learned}))
     return answers
+
+
+def _renamed(claim: Prepared, kept: dict[str, str]) -> Prepared:
+    """A claim that replaces one that came with it: under the id that the other is kept by."""
+    older = kept.get(claim.row.supersedes or "", claim.row.supersedes)
+    if older == claim.row.supersedes:
+        return claim
+    return msgspec.structs.replace(claim, row=msgspec.structs.replace(claim.row, supersedes=older))
+
+
+def _succeed(here: "Here", requests: Sequence[Keep], answers: Sequence[AllAdded]) -> list[str]:
+    """Check what replaces what, now that all of it is there; which of those that were known replace something now."""
+    changed = []
+    for request, answer in zip(requests, answers, strict=True):
+        if request.changeable is None:
+            continue
+        kept = dict(
+            zip([claim.row.id for claim in request.prepared], [added.id for added in answer.claims], strict=True)
+        )
+        for claim in request.prepared:
+            older = kept.get(claim.row.supersedes or "", claim.row.supersedes)
+            if older is not None and succeed(here, kept[claim.row.id], older, request.changeable):
+                changed.append(kept[claim.row.id])
+    return changed
 
 
 def entity_names(row: ClaimRow, entities: Sequence[Entity]) -> list[EntityName]:

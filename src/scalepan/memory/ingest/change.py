@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from scalepan import clock
-from scalepan.errors import BoundaryError, ConflictError
-from scalepan.memory.claim import Entity, Fading
+from scalepan.errors import BoundaryError, ConflictError, InputError
+from scalepan.memory.claim import PERIOD, PLACE, TIMES, Entity, Fading, seconds_of
 from scalepan.memory.ingest.add import entity_names
+from scalepan.memory.ingest.succession import check_period, check_succession
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
 from scalepan.memory.recall.index import indexed_text
-from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_provenance
+from scalepan.memory.recall.succession import told_of
+from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
 from scalepan.memory.state import Rules, check_no_secret, memory_state
@@ -67,6 +69,7 @@ def update(here: "Here", request: Update) -> Updated:
     state = memory_state(here)
     rules = state.rules(here, request)
     check_no_secret(request.kind, "kind", rules.redactor)
+    check_no_secret(request.conversation, "conversation", rules.redactor)
     # Whoever may write a claim may change it, whatever its class; reading it back is another matter.
     within = reach_to_change(request.who, "update", rules.policy.boundary)
     now = clock.time()
@@ -95,7 +98,8 @@ def update(here: "Here", request: Update) -> Updated:
         )
         if done.written:
             changed = claim_within(here, request.claim, within, Fading(now, rules.policy.retrieval.feedback))
-            return Updated(redacted_claim(changed, rules.redactor))
+            (told,) = told_of(here, [changed], within)
+            return Updated(redacted_claim(told, rules.redactor))
     raise ConflictError(
         f"claim '{request.claim}' was changed {MOST_TRIES} times while this change was being made; try again"
     )
@@ -103,7 +107,16 @@ def update(here: "Here", request: Update) -> Updated:
 
 def _as_given(request: Update, rules: Rules, now: float) -> tuple[dict[str, Any], list[Entity] | None]:
     """Columns and entities that do not depend on what the claim is now."""
-    columns = {name: value for name in ("kind", "confidence") if (value := getattr(request, name)) is not None}
+    columns: dict[str, Any] = {
+        name: redacted_field(name, value, rules.redactor)
+        for name in ("kind", "confidence", *PLACE, *PERIOD, "supersedes")
+        if (value := getattr(request, name)) is not None
+    }
+    columns |= {name: seconds_of(columns[name], name) for name in TIMES if name in columns}
+    for name in request.clear:
+        if getattr(request, name) is not None:
+            raise InputError(f"{name} cannot be both given and cleared", path="clear")
+        columns[name] = None
     if request.quality is not None:
         columns |= {"quality": request.quality, "quality_at": now}
     if request.provenance is not None:
@@ -147,6 +160,9 @@ def _change(here: "Here", request: _Changes) -> bool:
     reworded: _Rewording | None = request.reworded
     if reworded is not None:
         _check_unique(here, request, old)
+    check_period(old, request.columns)
+    if request.columns.get("supersedes") is not None:
+        check_succession(here, old.id, request.columns["supersedes"], request.within)
     if "confidence" in request.columns:
         note_standing(here, old.id, old.tenant, request.columns["confidence"])
     if request.columns:

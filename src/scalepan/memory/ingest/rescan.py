@@ -14,7 +14,7 @@ from scalepan.memory.ingest.change import MOST_TRIES
 from scalepan.memory.recall.boundary import check_whole
 from scalepan.memory.recall.index import indexed_text
 from scalepan.memory.recall.saved import drop
-from scalepan.memory.redaction import clean, redacted_entity, redacted_provenance
+from scalepan.memory.redaction import clean, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
 from scalepan.memory.state import Rules, memory_state
 from scalepan.store.duckdb.wire import GoneError
@@ -86,11 +86,13 @@ def _looked_at(row: ClaimRow, claim: Claim, rules: Rules) -> _Rewritten | None:
     text, boundary_class, _ = clean(claim.text, claim.boundary_class, rules)
     provenance = redacted_provenance(claim.provenance, rules.redactor)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
-    if (text, boundary_class, provenance, entities) == (
+    speaker = redacted_field("speaker", claim.speaker, rules.redactor)
+    if (text, boundary_class, provenance, entities, speaker) == (
         claim.text,
         claim.boundary_class,
         claim.provenance,
         claim.entities,
+        claim.speaker,
     ):
         return None
     columns = {
@@ -99,6 +101,7 @@ def _looked_at(row: ClaimRow, claim: Claim, rules: Rules) -> _Rewritten | None:
         "normalized_text": normal_form(indexed_text(text, boundary_class, rules.redactor)),
         "content_hash": content_hash(claim.id if boundary_class == "secret" else text),
         "provenance": msgspec.json.encode(provenance).decode(),
+        "speaker": speaker,
     }
     return _Rewritten(claim.id, row.generation, columns, entities)
 

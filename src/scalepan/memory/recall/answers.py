@@ -80,6 +80,8 @@ class Recalled(msgspec.Struct, frozen=True):
             "updated_at": claim.updated_at,
             "provenance": msgspec.to_builtins(claim.provenance),
             "entities": msgspec.to_builtins(claim.entities),
+            **claim.place(),
+            **claim.validity(),
             "rank": self.rank,
             "score_final": self.score_final.value,
             "below_threshold": self.below_threshold,

@@ -79,6 +79,17 @@ MIGRATIONS = (
     -- Nothing was ever written there. A value is recomputed from the counts of its trace, and its text stays outside.
     DROP TABLE IF EXISTS traces;
     """,
+    """
+    -- Where a claim stands, when it is true, and what it replaces. Claims that say nothing of it have NULL.
+    ALTER TABLE claims ADD COLUMN conversation TEXT;
+    ALTER TABLE claims ADD COLUMN turn INTEGER;
+    ALTER TABLE claims ADD COLUMN speaker TEXT;
+    ALTER TABLE claims ADD COLUMN position INTEGER;
+    ALTER TABLE claims ADD COLUMN said_at TIMESTAMP;
+    ALTER TABLE claims ADD COLUMN valid_from TIMESTAMP;
+    ALTER TABLE claims ADD COLUMN valid_until TIMESTAMP;
+    ALTER TABLE claims ADD COLUMN supersedes TEXT;
+    """,
 )
 VERSION = len(MIGRATIONS)
 # The latest stay whatever the clock says: one that was put right by a year must not have a write applied twice.
