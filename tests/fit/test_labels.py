@@ -128,4 +128,6 @@ def test_every_good_row_is_there_once_in_order(rows: list[tuple[float, bool, str
     assert labels.values.tolist() == [value for value, _, _ in rows]
     assert labels.right.tolist() == [label for _, label, _ in rows]
     assert not labels.bad
-    assert sum(len(labels.of_group(name)) for name in labels.group_names) == sum(g is not None for _, _, g in rows)
+    for name, places in labels.by_group().items():
+        assert places == [place for place, (_, _, group) in enumerate(rows) if group == name]
+        assert labels.at(places).values.tolist() == [value for value, _, group in rows if group == name]

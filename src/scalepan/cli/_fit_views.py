@@ -83,6 +83,8 @@ def _ends(figure: Measured) -> str:
 def _groups(found: Fit) -> "Sequence[RenderableType]":
     from scalepan.draw.terminal import table
 
+    if not any(one.own for one in found.groups):
+        return [f"{counted(len(found.groups), 'group')}: none has labels enough for a promise of its own"]
     rows = []
     for one in found.groups[:MOST_GROUPS]:
         first = one.promises[0]
@@ -95,6 +97,5 @@ def _groups(found: Fit) -> "Sequence[RenderableType]":
     ]
     if len(found.groups) > MOST_GROUPS:
         drawn.append(f"and {counted(len(found.groups) - MOST_GROUPS, 'smaller group')}; --json has them all")
-    if any(one.own for one in found.groups):
-        drawn.append("Each group's promise stands by itself: each is this sure, not all of them together.")
+    drawn.append("Each group's promise stands by itself: each is this sure, not all of them together.")
     return drawn

@@ -85,7 +85,9 @@ def fit(
         curve=curve,
         calibrated=assess(labels, held_out(curve.kind, labels)) if curve.taken else None,
         promises=tuple(pooled),
-        groups=tuple(_of_group(name, labels, levels, sure, pooled) for name in labels.group_names),
+        groups=tuple(
+            _of_group(name, labels.at(places), levels, sure, pooled) for name, places in labels.by_group().items()
+        ),
     )
 
 
@@ -109,9 +111,8 @@ def _levels(
 
 
 def _of_group(
-    name: str, labels: LabeledNumbers, levels: Sequence[PromisedLevel], sure: float, pooled: Sequence[Promise]
+    name: str, cases: LabeledNumbers, levels: Sequence[PromisedLevel], sure: float, pooled: Sequence[Promise]
 ) -> GroupPromise:
-    cases = labels.of_group(name)
     found: Sequence[Promise] = ()
     if len(cases) >= fewest_labels(levels[0].max_error, sure):
         found = promises(cases, levels, sure, look_ahead=False)

@@ -44,14 +44,13 @@ class LabeledNumbers(NamedTuple):
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def group_names(self) -> list[str]:
-        """The groups, the largest first."""
-        found: dict[str, int] = {}
-        for group in self.groups:
+    def by_group(self) -> dict[str, list[int]]:
+        """The places of each group's cases, the largest group first."""
+        found: dict[str, list[int]] = {}
+        for place, group in enumerate(self.groups):
             if group is not None:
-                found[group] = found.get(group, 0) + 1
-        return sorted(found, key=lambda name: (-found[name], name))
+                found.setdefault(group, []).append(place)
+        return dict(sorted(found.items(), key=lambda one: (-len(one[1]), one[0])))
 
     @property
     def held_out_units(self) -> list[str]:
@@ -64,14 +63,13 @@ class LabeledNumbers(NamedTuple):
         return self._units(fewest=MANY_GROUPS)
 
     def _units(self, fewest: int) -> list[str]:
-        if len(self.group_names) < fewest:
+        if len(set(self.groups) - {None}) < fewest:
             return [str(number) for number in range(len(self))]
         return [f"row {number}" if group is None else f"group {group}" for number, group in enumerate(self.groups)]
 
-    def of_group(self, name: str) -> "LabeledNumbers":
-        """The cases of one group."""
-        chosen = [number for number, group in enumerate(self.groups) if group == name]
-        return LabeledNumbers(self.values[chosen], self.right[chosen])
+    def at(self, places: list[int]) -> "LabeledNumbers":
+        """Some of the cases, as if there were no groups."""
+        return LabeledNumbers(self.values[places], self.right[places])
 
 
 def read_labels(path: str | PathLike[str], value_of: ValueOf | None = None, *, strict: bool = False) -> LabeledNumbers:
