@@ -233,7 +233,7 @@ def _fit(
         from scalepan.cli._fit_views import fit_view
 
         show(*fit_view(found))
-    _write(found, svg_file, policy_out)
+    _write(found, svg_file, policy_out, policy_file)
     if not found.given:
         sys.exit(TOO_LITTLE)
 
@@ -258,8 +258,9 @@ def _read(number: str, labels_file: str, policy_file: Path | None, *, strict: bo
     return labels
 
 
-def _write(found: "Fit", svg_file: Path | None, policy_out: Path | None) -> None:
+def _write(found: "Fit", svg_file: Path | None, policy_out: Path | None, policy_file: Path | None) -> None:
     from scalepan.fit import policy_text
+    from scalepan.policy import load_policy
 
     if svg_file is not None:
         from scalepan.cli._fit_views import fit_svg
@@ -267,7 +268,7 @@ def _write(found: "Fit", svg_file: Path | None, policy_out: Path | None) -> None
         write_text_private(svg_file, fit_svg(found))
         complain(f"picture written to {svg_file}")
     if policy_out is not None and found.given:
-        write_text_private(policy_out, policy_text(found))
+        write_text_private(policy_out, policy_text(found, load_policy(policy_file)))
         complain(f"thresholds written to {policy_out}; 'scalepan policy check {policy_out}' checks them")
     elif policy_out is not None:
         complain(f"{policy_out}: not written, for there is no threshold to write")

@@ -7,6 +7,7 @@ from scalepan.errors import InputError, counted, shorten
 from scalepan.fit.assess import Measured
 from scalepan.fit.fitted import Fit, GroupPromise
 from scalepan.fit.numbers import NUMBERS
+from scalepan.policy import Policy, load_policy
 from scalepan.policy.load import resolve
 from scalepan.policy.trust import Layer
 
@@ -15,20 +16,23 @@ _PLAIN = re.compile(r"[\w .:/@+-]{1,200}")
 """Names that can stand in a rule's quotes."""
 
 
-def policy_text(found: Fit) -> str:
-    """YAML with the thresholds of a fit; InputError if it gives none."""
+def policy_text(found: Fit, policy: Policy | None = None) -> str:
+    """YAML with the thresholds of a fit; InputError if it gives none.
+
+    `policy` is the one that the number was computed under, the policy in force if none is given.
+    """
     if not found.given:
         raise InputError("no promise was given, so there is no threshold to write")
     import yaml
 
-    values = policy_values(found)
+    values = policy_values(found, policy or load_policy())
     resolve([Layer("the fitted thresholds", values, "named")])  # a fault shows here, not in the user's next command
     comments = "".join(f"# {line}\n" for line in _told(found))
     return comments + yaml.safe_dump(values, allow_unicode=True, sort_keys=False)
 
 
-def policy_values(found: Fit) -> dict[str, Any]:
-    """The thresholds as a policy has them."""
+def policy_values(found: Fit, policy: Policy) -> dict[str, Any]:
+    """The thresholds as a policy has them and, for a confidence, what they were fitted on."""
     kind = NUMBERS[found.number]
     values: dict[str, Any] = {}
     for line, one in zip(kind.lines, found.promises, strict=True):
@@ -36,9 +40,23 @@ def policy_values(found: Fit) -> dict[str, Any]:
     own = [one for one in found.groups if one.own][:MOST_GROUPS]
     if kind.group_path and own:
         _put(values, kind.group_path, {one.group: one.promises[0].threshold for one in own})
-    if found.number == "confidence" and (rules := _rules(found, own)):
-        _put(values, ("confidence", "gate", "rules"), rules)
+    if found.number == "confidence":
+        values["confidence"]["fitted"] = _fitted_on(found, dict(values["confidence"]["thresholds"]), policy)
+        if rules := _rules(found, own):
+            _put(values, ("confidence", "gate", "rules"), rules)
     return values
+
+
+def _fitted_on(found: Fit, thresholds: dict[str, Any], policy: Policy) -> dict[str, Any]:
+    return {
+        "labels": found.labels,
+        "date": found.date,
+        "digest": found.digest,
+        "max_error": found.promises[0].max_error,
+        "sure": found.promises[0].sure,
+        "thresholds": thresholds,
+        "formula": policy.confidence.formula_hash,
+    }
 
 
 def _rules(found: Fit, own: list[GroupPromise]) -> list[dict[str, str]]:
