@@ -29,6 +29,7 @@ from scalepan.stats.reliability import calibration_error
 DATA = Path(__file__).parents[1].parent / "shared" / "data" / "llm_confidence" / "records.dev.jsonl"
 SETS, SIZES, SURE = 1000, (100, 300, 1000), 0.95
 FOLDS = 5
+TINY = 1e-9
 HARD, HELD_FOR, STREAM = "lsat_ar_test", 500, 2000
 """A drift that happens: the agent gets questions of another kind."""
 Floats = NDArray[np.float64]
@@ -151,6 +152,18 @@ def promises(answers: Answers, number: str, max_error: float) -> None:
         )
 
 
+def hardest(max_error: float) -> None:
+    """A number that says nothing, wrong just more often than allowed: every promise that is given is broken."""
+    for count in SIZES:
+        random = np.random.default_rng(count)
+        given = sum(
+            promised_threshold(random.random(count), random.random(count) >= max_error + TINY, max_error, SURE)
+            is not None
+            for _ in range(SETS)
+        )
+        row(f"  nothing, {max_error:.0%}, n = {count:,}", f"{given / SETS:.1%}", f"{given / SETS:.1%}", "", "0.0%")
+
+
 def alarms(answers: Answers, number: str, max_error: float) -> None:
     """False alarms while the promise holds, and how many cases it takes after the questions have become other ones."""
     random = np.random.default_rng(0)
@@ -197,6 +210,7 @@ def main() -> None:
     for number in ("stated", "agreement"):
         for max_error in (0.05, 0.1, 0.15):
             promises(answers, number, max_error)
+    hardest(0.05)
     print(f"the alarm, read after every case, {SETS:,} streams; the drift is to {HARD} after {HELD_FOR:,} cases")
     alarms(answers, "stated", 0.15)
 
