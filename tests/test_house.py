@@ -25,7 +25,7 @@ LAYERS = [
     ["judge", "inforce"],
     ["otel"],
     ["trace", "evals", "memory", "confidence"],
-    ["receipts", "recording"],
+    ["fit", "receipts", "recording"],
     ["loop", "samples"],
     ["serve"],
     ["cli"],

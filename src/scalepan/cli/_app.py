@@ -23,6 +23,7 @@ COMMANDS = {
     "eval": "scalepan.cli.eval:eval_",
     "memory": "scalepan.cli.memory:memory",
     "confidence": "scalepan.cli.confidence:confidence",
+    "fit": "scalepan.cli.fit:fit",
     "redact": "scalepan.cli.redact:redact",
     "policy": "scalepan.cli.policy:policy",
     "store": "scalepan.cli.store:store",

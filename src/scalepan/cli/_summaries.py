@@ -10,6 +10,7 @@ SUMMARIES = {
     "eval": "Is the output right? Judge outputs against golden cases, and see what broke.",
     "memory": "What should the agent recall now? Claims, ranked by relevance, usefulness, confidence and age.",
     "confidence": "How sure may the agent be, and must a person step in?",
+    "fit": "How good is a number, and from which threshold on does it keep a promise? Labels in, thresholds out.",
     "redact": "Remove secrets and personal data from text.",
     "policy": "Every constant of every formula: show, check, compare, and store for tenants.",
     "store": "Maintain the store's file.",

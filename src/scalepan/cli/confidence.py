@@ -151,7 +151,7 @@ def json_row(found: ConfidenceScore, calculator: ConfidenceCalculator) -> dict[s
 
 
 def explanation(found: Score, calculator: ConfidenceCalculator) -> list[Any]:
-    """A score for people: the waterfall and the decision."""
+    """A score for people: the waterfall, the decision, and whether the thresholds behind it keep a promise."""
     from rich.text import Text
 
     from scalepan.draw.terminal import score_table
@@ -161,7 +161,7 @@ def explanation(found: Score, calculator: ConfidenceCalculator) -> list[Any]:
     line = Text.assemble(
         (decision.level.name, f"bold {style}"), f"  {decision.suggested_action}: {printable(decision.reason)}"
     )
-    return [score_table(found), line]
+    return [score_table(found), line, Text(calculator.policy.calibration.note, "dim")]
 
 
 def _show_aggregate(found: Score, calculator: ConfidenceCalculator, *, as_json: bool) -> None:

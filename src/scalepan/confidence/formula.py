@@ -64,6 +64,7 @@ def confidence(factors: ConfidenceFactors, policy: Confidence = DEFAULTS, versio
         parts=parts,
         base=base,
         rules=tuple(chain.rules),
+        details=policy.calibration,
         policy=version,
         breakdown={
             "search_quality": quality,

@@ -1,6 +1,10 @@
 """Constants of confidence: weights, penalties, thresholds, the gate (docs/contract/confidence.md)."""
 
+from functools import cached_property
+from hashlib import sha256
 from typing import Annotated, Literal
+
+import msgspec
 
 from scalepan.check import in_order
 from scalepan.policy._fields import Section, choice, count, number, share
@@ -65,6 +69,29 @@ class Thresholds(Section, frozen=True, kw_only=True):
             )
 
 
+class FittedOn(Section, frozen=True, kw_only=True):
+    """What the thresholds were fitted on; written by 'scalepan fit confidence --write'."""
+
+    labels: Annotated[int, count("how many labels there were", "labels", 1)]
+    date: Annotated[str, choice("when it was fitted, as 2026-11-18")]
+    digest: Annotated[str, choice("the SHA-256 of the labels")]
+    max_error: Annotated[float, share("how often SILENT is wrong at most")]
+    sure: Annotated[float, share("how sure that is")]
+    thresholds: Thresholds
+    formula: Annotated[str, choice("a hash of the constants that the confidence was computed with")]
+
+
+class CalibrationNote(msgspec.Struct, frozen=True):
+    """Whether the thresholds in force keep a promise, and which."""
+
+    calibrated: bool
+    note: str
+
+
+FORMULA = ("search_quality", "weights", "applies", "penalties", "places")
+"""The keys that a confidence follows from; where they change, a fit no longer holds."""
+
+
 class Confidence(Section, frozen=True, kw_only=True):
     """How sure may the agent be, and must a person step in?"""
 
@@ -79,3 +106,31 @@ class Confidence(Section, frozen=True, kw_only=True):
     failed_self_eval: Annotated[float, share("used in place of a self-evaluation that failed")] = 0.5
     gate: GatePolicy = GatePolicy()
     stand_ins: StandIns = StandIns()
+    fitted: Annotated[FittedOn, choice("what the thresholds were fitted on; null: they were chosen by hand")] | None = (
+        None
+    )
+
+    @cached_property
+    def formula_hash(self) -> str:
+        """A hash of the constants that the number follows from; thresholds and gate are not among them."""
+        content = msgspec.to_builtins({name: getattr(self, name) for name in FORMULA})
+        return sha256(msgspec.json.encode(content, order="sorted")).hexdigest()[:12]
+
+    @cached_property
+    def calibration(self) -> CalibrationNote:
+        """Whether the thresholds in force are those of a fit, and the number is still the one that was fitted.
+
+        >>> Confidence().calibration.note
+        'not calibrated'
+        """
+        fitted = self.fitted
+        if fitted is None:
+            return CalibrationNote(False, "not calibrated")
+        for what, same in (
+            ("the thresholds were", fitted.thresholds == self.thresholds),
+            ("the formula was", fitted.formula == self.formula_hash),
+        ):
+            if not same:
+                return CalibrationNote(False, f"not calibrated: {what} changed since the fit of {fitted.date}")
+        promised = f"SILENT at most {fitted.max_error * 100:.4g} % wrong, {fitted.sure * 100:.4g} % sure"
+        return CalibrationNote(True, f"calibrated on {fitted.labels:,} labels, {fitted.date}: {promised}")
