@@ -11,7 +11,7 @@ from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundEr
 from scalepan.memory.claim import PLACE, SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
 from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
 from scalepan.memory.recall.candidates.columns import Entry
-from scalepan.memory.recall.index import indexed_text, refresh
+from scalepan.memory.recall.index import indexed_text, refresh, spoken
 from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
 from scalepan.memory.state import Rules, check_no_secret, memory_state
@@ -118,7 +118,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     id_ = claim.id or new_id("clm")
     created = seconds_of(claim.created_at, "created_at") if claim.created_at else now
     updated = seconds_of(claim.updated_at, "updated_at") if claim.updated_at else None
-    searched = indexed_text(text, boundary_class, rules.redactor)
+    plain = indexed_text(text, boundary_class, rules.redactor)
     given = {name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN}
     given |= {name: seconds_of(said, name) for name in TIMES if (said := getattr(claim, name)) is not None}
     row = ClaimRow(
@@ -128,7 +128,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
         project=who.project,
         session=who.session if claim.scope == "session" else None,
         text=text,
-        normalized_text=normal_form(searched),
+        normalized_text=normal_form(plain),
         boundary_class=boundary_class,
         # Of a secret nothing is kept that could be guessed from, not even a hash.
         content_hash=content_hash(id_ if boundary_class == "secret" else text),
@@ -140,6 +140,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     )
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
     morphology = rules.policy.retrieval.morphology
+    searched = spoken(plain, row.speaker)
     return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted, claim.id is not None)
 
 
@@ -209,6 +210,8 @@ def _place(here: "Here", kept_as: Sequence[tuple[str, Prepared]]) -> list[str]:
     placed = [id_ for id_, row in rows.items() if not _place_of(row)]
     for id_ in placed:
         here.claims.update(id_, **told[id_])
+        if "speaker" in told[id_]:
+            here.vectors.clear(id_)  # it was made without the speaker, and is made again in passing
     return placed
 
 

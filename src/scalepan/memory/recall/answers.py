@@ -47,6 +47,8 @@ class Recalled(msgspec.Struct, frozen=True):
     features: Features
     reason: str
     below_threshold: bool = False
+    p_useful: float | None = None
+    """How likely it is that this claim helps; None in profile `spec`, whose scores are no probabilities."""
 
     @property
     def id(self) -> str:
@@ -84,6 +86,7 @@ class Recalled(msgspec.Struct, frozen=True):
             "rank": self.rank,
             "score_final": self.score_final.value,
             "below_threshold": self.below_threshold,
+            "p_useful": self.p_useful,
         }
         if features:
             data["features"] = msgspec.to_builtins(self.features)
@@ -126,6 +129,10 @@ class Recall(msgspec.Struct, frozen=True):
     """Asked for by `why`: what became of one claim."""
     population: tuple[float, float] = (0.0, 0.0)
     """Mean and deviation of utility over everything that could be recalled; kept with each score."""
+    profile: str = "spec"
+    """How claims were scored."""
+    p_useful: float | None = None
+    """How likely it is that any claim helps; None in profile `spec`."""
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.claims)
