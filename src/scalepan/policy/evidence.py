@@ -21,29 +21,36 @@ def _worth(what: str) -> msgspec.Meta:
     return number(what, "log-odds", ge=0)
 
 
-class Weights(Section, frozen=True, kw_only=True):
+class EvidenceWeights(Section, frozen=True, kw_only=True):
     """A probability: 1 / (1 + exp(-(bias + the sum of weight x observation))). A weight of 0: it does not count."""
 
-    bias: Annotated[float, number("the log-odds without any evidence", "log-odds")]
+    bias: Annotated[float, number("the log-odds without any evidence", "log-odds", ge=-100, le=100)]
     coverage: Annotated[float, _worth("share of the query's terms that the claim has, weighted by rarity")] = 0.0
     rarest: Annotated[float, _worth("rarity of the rarest shared term, over that of the query's rarest")] = 0.0
     text_z: Annotated[float, _worth("log(1 + z), z: how far its BM25 stands out among all readable claims")] = 0.0
     of_best: Annotated[float, _worth("its BM25 over that of the best claim")] = 0.0
-    cosine: Annotated[float, _worth("cosine with the query; comparable for one encoder only")] = 0.0
     cosine_z: Annotated[float, _worth("how far its cosine stands out among all readable claims")] = 0.0
-    below_best: Annotated[float, _worth("its cosine minus that of the best claim: 0 or negative")] = 0.0
+    stronger: Annotated[float, _worth("the higher of S_text and S_vec: 1 + log-odds / 12, at least 0")] = 0.0
+    weaker: Annotated[float, _worth("the lower of the two")] = 0.0
+    beside_text: Annotated[float, _worth("of_best of the claim before or after it, the better one")] = 0.0
+    beside_meaning: Annotated[float, _worth("cosine_z of the claim before or after it, the better one")] = 0.0
+    source_best: Annotated[float, _worth("of_best of the best claim of its source, or else conversation")] = 0.0
+    source_z: Annotated[float, _worth("log(1 + z) of the BM25 of all claims of its source, added up")] = 0.0
+    source_meaning: Annotated[float, _worth("cosine_z of the nearest claim of its source")] = 0.0
+    speaker: Annotated[float, _worth("1 if the query names who said it; set by hand")] = 0.0
+    date: Annotated[float, _worth("how close it was said to a date of the query; set by hand")] = 0.0
 
 
 TEXT = ("coverage", "rarest", "text_z", "of_best")
-VECTOR = ("cosine", "cosine_z", "below_best")
+VECTOR = ("cosine_z",)
 
 
 class Usual(Section, frozen=True, kw_only=True):
     """How unrelated claims score. It counts as some claims beside those that are there: few say little alone."""
 
-    mean: Annotated[float, number("mean score of claims that are not relevant", "points")]
+    mean: Annotated[float, number("mean score of claims that are not relevant", "points", ge=-1, le=1)]
     deviation: Annotated[float, number("its standard deviation", "points", ge=0)]
-    claims: Annotated[int, count("how many claims this counts as", "claims")] = 30
+    claims: Annotated[int, count("how many claims this counts as", "claims")] = 200
 
     def scaled(self, by: float) -> "Usual":
         """The same in other units."""
@@ -63,52 +70,66 @@ class Usual(Section, frozen=True, kw_only=True):
 
 
 class EncoderEvidence(Section, frozen=True, kw_only=True):
-    """What the cosine of one encoder is worth."""
+    """What is known of an encoder."""
 
     reads: Annotated[
         Reads,
         in_order(Reads),
         choice("scripts that it can read; a query mostly in others is recalled by words alone"),
     ] = "any"
-    usual: Usual
-    weights: Weights
+    usual: Annotated[Usual, choice("the cosine of unrelated claims")]
 
 
-class Useful(Section, frozen=True, kw_only=True):
-    """p_useful: how likely a claim is to help, by the log-odds of its sides."""
-
-    bias: Annotated[float, number("the log-odds without any evidence", "log-odds")]
-    stronger: Annotated[float, number("of the side that says more for it", "times", ge=0)]
-    weaker: Annotated[float, number("of the other side", "times", ge=0)] = 0.0
-
-
-class Evidence(Section, frozen=True, kw_only=True):
-    """The curves that ship. Those of `scalepan memory calibrate` replace `text` and `encoders`."""
+class RecallEvidence(Section, frozen=True, kw_only=True):
+    """The curves that ship. Those of `scalepan memory calibrate` replace `text` and `vector`."""
 
     pool: Annotated[
         int, count("candidates of each side, whatever the call asks for; all are scored on both sides", "claims", 1)
     ] = 1024
-    words: Annotated[Usual, choice("BM25 over the most that the query could reach")] = Usual(mean=0.02, deviation=0.04)
-    text: Weights = Weights(bias=-13.25, coverage=3.25, rarest=2.5, text_z=2.29, of_best=4.42)
+    words: Annotated[Usual, choice("BM25 over the most that the query could reach")] = Usual(mean=0.01, deviation=0.02)
     encoders: Annotated[
         dict[str, EncoderEvidence],
-        choice("by the beginning of the encoder's id; 'any' is for all others, whose cosine nobody has measured"),
+        choice("by the beginning of the encoder's id; 'any' is for all others, whose cosines nobody has measured"),
     ] = msgspec.field(
         default_factory=lambda: {
-            MINILM: EncoderEvidence(
-                reads="latin",
-                usual=Usual(mean=0.1, deviation=0.1),
-                weights=Weights(bias=-12.8, cosine=6.52, cosine_z=1.5, below_best=2.89),
-            ),
-            ANY_ENCODER: EncoderEvidence(
-                usual=Usual(mean=0.0, deviation=0.0, claims=0),
-                weights=Weights(bias=-11.4, cosine_z=1.88, below_best=4.23),
-            ),
+            MINILM: EncoderEvidence(reads="latin", usual=Usual(mean=0.1, deviation=0.1)),
+            ANY_ENCODER: EncoderEvidence(usual=Usual(mean=0.0, deviation=0.0, claims=0)),
         }
     )
-    useful: Useful = Useful(bias=1.01, stronger=0.55, weaker=0.15)
-    useful_alone: Annotated[Useful, choice("the same where only one side was searched")] = Useful(
-        bias=0.5, stronger=0.8
+    text: Annotated[EvidenceWeights, choice("S_text")] = EvidenceWeights(
+        bias=-17.8,
+        coverage=4.2,
+        rarest=3.42,
+        text_z=4.15,
+        of_best=1.38,
+    )
+    vector: Annotated[EvidenceWeights, choice("S_vec")] = EvidenceWeights(
+        bias=-11.8,
+        cosine_z=2.09,
+    )
+    best: Annotated[EvidenceWeights, choice("all evidence, for profile best")] = EvidenceWeights(
+        bias=-16.2,
+        coverage=2.59,
+        rarest=1.73,
+        cosine_z=0.62,
+        stronger=4,
+        weaker=0.0612,
+        beside_text=1.04,
+        source_best=2.61,
+        source_z=0.621,
+        source_meaning=0.573,
+        speaker=0.7,
+        date=2,
+    )
+    useful: Annotated[EvidenceWeights, choice("p_useful")] = EvidenceWeights(
+        bias=-6.12,
+        coverage=3.03,
+        stronger=2.89,
+        weaker=0.928,
+    )
+    useful_alone: Annotated[EvidenceWeights, choice("the same where only words were searched")] = EvidenceWeights(
+        bias=-4.46,
+        coverage=5.64,
     )
 
     def encoder(self, model: str) -> EncoderEvidence | None:

@@ -7,7 +7,7 @@ import msgspec
 
 from scalepan.check import in_order
 from scalepan.policy._fields import Section, choice, count, number, share
-from scalepan.policy.evidence import Evidence
+from scalepan.policy.evidence import RecallEvidence
 
 TextLevel = Literal["index", "L2", "L0"]
 VectorLevel = Literal["index", "L3", "L1"]
@@ -15,7 +15,7 @@ Tie = Literal["one", "zero"]
 MissingSide = Literal["zero", "as_is"]
 Method = Literal["quantile", "isotonic", "platt"]
 Morphology = Literal["auto", "on", "off"]
-Profile = Literal["spec", "default"]
+Profile = Literal["spec", "default", "best"]
 
 # Letters of any script, digits, _ and -, and a letter first. Spelled out, because \w is ASCII only in the JSON Schema
 # that clients check; the end is spelled out because Python's $ also matches before a line break.
@@ -213,9 +213,12 @@ class Retrieval(Section, frozen=True, kw_only=True):
     profile: Annotated[
         Profile,
         in_order(Profile),
-        choice("spec: scores as the contract's formula has them; default: the same with sides that are probabilities"),
+        choice(
+            "spec: the contract's formula and mappings; default: the same formula, its sides are probabilities; "
+            "best: all evidence, of neighbors, source, speaker and dates too, in one score"
+        ),
     ] = "default"
-    evidence: Evidence = Evidence()
+    evidence: RecallEvidence = RecallEvidence()
     hybrid: Hybrid = Hybrid()
     dynamic: Dynamic = Dynamic()
     calibration: Calibration = Calibration()

@@ -14,7 +14,7 @@ from scalepan.memory.recall.curves import Curves
 from scalepan.memory.recall.evidence import letters_beyond, observe
 from scalepan.memory.recall.population import NO_SPREAD, Population
 from scalepan.memory.recall.weigh import Candidates, SideFound, Weighed, calibrated, weigh
-from scalepan.policy.evidence import EncoderEvidence, Evidence
+from scalepan.policy.evidence import TEXT, VECTOR, EncoderEvidence
 from scalepan.policy.retrieval import Curve
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Column = NDArray[np.float64]
 
 BEYOND_READING = "most letters of the query are beyond the encoder's reading: recall uses words only"
+LEAST_ODDS = -12.0
+"""Log-odds below this are as good as none."""
 SHORTLIST = 256
 """Candidates that are looked at one by one: to be chosen, spread out or named as rejected."""
 
@@ -46,14 +48,21 @@ def weigh_by_evidence(
     policy = query.policy
     if encoder is not None and encoder.reads == "latin" and letters_beyond(query.query):
         encoder, missing = None, BEYOND_READING
-    seen = observe(query, policy.evidence, None if encoder is None else encoder.usual)
-    s_text = _side(curves.text, seen.bm25, seen.probability(policy.evidence.text))
+    usual = None if encoder is None else encoder.usual
+    seen = observe(query, policy.evidence, usual, now, in_context=policy.profile == "best")
+    s_text = _side(curves.text, seen.bm25, seen.probability(policy.evidence.text, TEXT))
     s_vec = np.full(len(seen.rows), np.nan)
     if encoder is not None:
-        s_vec = _side(curves.vector, seen.cosine, seen.probability(encoder.weights))
+        shipped = np.where(np.isnan(seen.cosine), np.nan, seen.probability(policy.evidence.vector, VECTOR))
+        s_vec = _side(curves.vector, seen.cosine, shipped)
     # A claim without a vector is judged by its words.
     weight = np.where(np.isnan(s_vec), 0.0, chosen.alpha)
     relevance = weight * np.nan_to_num(s_vec) + (1 - weight) * s_text
+    seen.columns["stronger"], seen.columns["weaker"] = strengths(s_text, s_vec)
+    useful = seen.probability(policy.evidence.useful)
+    p_useful = np.where(np.isnan(s_vec), seen.probability(policy.evidence.useful_alone), useful)
+    if policy.profile == "best":
+        relevance = seen.probability(policy.evidence.best)
     columns = query.index.columns
     people = columns.population(query.reach, query.kinds, now, policy.feedback) if len(seen.rows) else NO_SPREAD
     kept = _best(relevance * _g(query, seen.rows, now, people), max(SHORTLIST, 2 * chosen.k_final))
@@ -67,9 +76,9 @@ def weigh_by_evidence(
         "vector_raw": seen.cosine,
         "vector_rank": seen.vector_rank,
     }
-    observed = {**seen.columns, "p_useful": useful(s_text, s_vec, policy.evidence)}
+    observed = {**seen.columns, "p_useful": p_useful}
     sides, observed = ({name: column[kept] for name, column in some.items()} for some in (sides, observed))
-    weighed = weigh(found, sides, weight[kept], people, policy, "index", observed)
+    weighed = weigh(found, sides, weight[kept], relevance[kept], people, policy, "index", observed)
     text = SideFound("index", [], [], "", True, policy.evidence.pool)
     vectors = SideFound("index", [], [], "", True, policy.evidence.pool)
     return ByEvidence(weighed, text, vectors if encoder is not None else SideFound("", [], [], missing), len(seen.rows))
@@ -80,13 +89,15 @@ def _side(curve: Curve | None, raw: "Column", shipped: "Column") -> "Column":
     return shipped if curve is None else np.asarray(calibrated(raw.tolist(), curve))
 
 
-def useful(s_text: "Column", s_vec: "Column", evidence: Evidence) -> "Column":
-    """How likely each claim is to help, by what its sides say; by words alone where there is no vector."""
+def strengths(s_text: "Column", s_vec: "Column") -> tuple["Column", "Column"]:
+    """The stronger and the weaker of both sides, on the scale of log-odds: 0 as good as nothing, 1 even odds.
+
+    A side that is alone is both.
+    """
     text, vector = _log_odds(s_text), _log_odds(s_vec)
-    both, alone = evidence.useful, evidence.useful_alone
-    by_both = both.bias + both.stronger * np.maximum(text, vector) + both.weaker * np.minimum(text, vector)
-    odds = np.where(np.isnan(vector), alone.bias + alone.stronger * text, by_both)
-    return 1 / (1 + np.exp(-odds))
+    found = np.fmax(text, vector), np.fmin(text, vector)
+    stronger, weaker = (1 - np.maximum(side, LEAST_ODDS) / LEAST_ODDS for side in found)
+    return stronger, weaker
 
 
 def _log_odds(p: "Column") -> "Column":

@@ -3,6 +3,7 @@
 Candidates are the best of each side, as many whatever a call asks for, and each of them is observed on both sides.
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from scalepan.memory.recall.candidates.query import SearchQuery
 from scalepan.memory.recall.candidates.top import best_rows
 from scalepan.memory.recall.candidates.vectors import Cosines
 from scalepan.memory.recall.candidates.words import Matches
-from scalepan.policy.evidence import Evidence, Usual, Weights
+from scalepan.memory.recall.context import context
+from scalepan.policy.evidence import EvidenceWeights, RecallEvidence, Usual
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,26 +27,31 @@ class Observed(NamedTuple):
 
     rows: "Rows"
     columns: dict[str, "Column"]
-    """By the names of `Weights`; NaN where there is no vector, absent where a side was not searched."""
+    """By the names of `EvidenceWeights`; NaN where there is no vector, absent where a side was not searched."""
     bm25: "Column"
     cosine: "Column"
     text_rank: "Column"
     """From 1; NaN where a side's pool does not have it."""
     vector_rank: "Column"
 
-    def probability(self, weights: Weights) -> "Column":
-        """What the evidence comes to."""
+    def probability(self, weights: EvidenceWeights, names: Iterable[str] | None = None) -> "Column":
+        """What the evidence comes to: all of it, or that of these names. What is not known adds nothing."""
         odds = np.full(len(self.rows), weights.bias)
-        for name, column in self.columns.items():
+        for name in self.columns if names is None else names:
             weight = getattr(weights, name)
-            if weight:
-                odds += weight * column
+            if weight and name in self.columns:
+                odds += weight * np.nan_to_num(self.columns[name])
         found: Column = 1 / (1 + np.exp(-odds))
         return found
 
 
-def observe(query: SearchQuery, evidence: Evidence, usual: Usual | None) -> Observed:
-    """Candidates of both sides, or of words alone where nothing usual is known of meaning. Hold the index's lock."""
+def observe(
+    query: SearchQuery, evidence: RecallEvidence, usual: Usual | None, now: float, *, in_context: bool
+) -> Observed:
+    """Candidates of both sides, or of words alone where nothing usual is known of meaning. Hold the index's lock.
+
+    `in_context`: their neighbors, sources, speakers and times are observed too.
+    """
     index, mask = query.index, query.mask()
     newest = index.columns.column("ts")
     matches = index.words.matches(query.terms, mask, query.policy.text)
@@ -64,6 +71,9 @@ def observe(query: SearchQuery, evidence: Evidence, usual: Usual | None) -> Obse
         cosine = cosines.by_row[rows]
         vector_rank = _ranks(cosine, newest[rows], evidence.pool)
     bm25 = matches.bm25[rows]
+    if in_context:
+        z = None if cosines is None or usual is None else _z(cosines, cosines.by_row, usual)
+        columns |= context(query, rows, matches.bm25, z, now)
     text_rank = _ranks(np.where(bm25 > 0, bm25, np.nan), newest[rows], evidence.pool)
     return Observed(rows, columns, bm25, cosine, text_rank, vector_rank)
 
@@ -86,11 +96,12 @@ def _by_words(matches: Matches, rows: "Rows", population: int, usual: Usual) -> 
 
 
 def _by_meaning(cosines: Cosines, rows: "Rows", usual: Usual) -> dict[str, "Column"]:
-    cosine = cosines.by_row[rows]
-    there = ~np.isnan(cosine)
-    best = float(cosine[there].max()) if there.any() else 0.0
-    z = usual.z(cosine, cosines.mean, cosines.deviation**2, cosines.compared)
-    return {"cosine": cosine, "cosine_z": z, "below_best": cosine - best}
+    return {"cosine_z": _z(cosines, cosines.by_row[rows], usual)}
+
+
+def _z(cosines: Cosines, some: "Column", usual: Usual) -> "Column":
+    found: Column = usual.z(some, cosines.mean, cosines.deviation**2, cosines.compared)
+    return found
 
 
 def _ranks(scores: "Column", newest: "Column", most: int) -> "Column":

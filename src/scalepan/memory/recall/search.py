@@ -27,6 +27,7 @@ from scalepan.memory.recall.weigh import (
     Candidates,
     SideFound,
     Weighed,
+    fused,
     joined,
     reason,
     score_of,
@@ -195,7 +196,7 @@ class _Search:
             people = columns.population(query.reach, query.kinds, now, policy.feedback) if claims else NO_SPREAD
         sides = joined([claim.id for claim in claims], text, vectors)
         weight = spec_weights(sides, text, vectors, self._chosen.alpha, policy)
-        return weigh(found, sides, weight, people, policy, text.level)
+        return weigh(found, sides, weight, fused(sides, weight), people, policy, text.level)
 
     def _no_meaning(self, encoder: "Embedder | None") -> str:
         """Why meaning cannot be searched; empty if it can."""

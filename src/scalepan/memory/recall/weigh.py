@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from scalepan.memory.claim import Claim
 from scalepan.memory.halflife import recencies
-from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_final
+from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_best, score_final
 from scalepan.memory.recall.answers import Features, Gain
 from scalepan.memory.recall.candidates.query import Hit
 from scalepan.memory.recall.population import Population
-from scalepan.policy.evidence import TEXT, VECTOR
+from scalepan.policy.evidence import TEXT, VECTOR, EvidenceWeights
 from scalepan.policy.retrieval import Curve, Factor, Rerank, Retrieval
 from scalepan.score import Part, Score
 from scalepan.stats.calibration import apply_platt, apply_points
@@ -113,6 +113,10 @@ class Weighed(NamedTuple):
     """The level that the ranks by words come from."""
     observed: dict[str, "Column"]
     """The evidence that the sides' scores come from, by its name in the policy; `p_useful` too. Empty by `spec`."""
+    profile: str
+    """How it was scored."""
+    best: EvidenceWeights
+    """What evidence is worth in profile best."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -129,11 +133,6 @@ class Weighed(NamedTuple):
         numbers = {"utility": float(one.utility[place]), "confidence": float(one.confidence[place])}
         return replace(one.claims[place], quality=quality, **numbers)
 
-    @property
-    def profile(self) -> str:
-        """How it was scored."""
-        return "default" if self.observed else "spec"
-
     def enough(self, threshold: float) -> "NDArray[np.bool_]":
         """Which may enter an active context: by the contract those whose score, by evidence whose use is likely."""
         by = self.observed.get("p_useful", self.score)
@@ -147,6 +146,11 @@ class Weighed(NamedTuple):
         """How likely it is that any of them helps: that of the likeliest."""
         column = self.observed.get("p_useful")
         return None if column is None else float(column.max(initial=0.0))
+
+    def observations(self, place: int) -> dict[str, float]:
+        """What was observed of one, as far as it is known."""
+        seen = ((name, column[place]) for name, column in self.observed.items() if name != "p_useful")
+        return {name: float(value) for name, value in seen if not np.isnan(value)}
 
     def p_useful(self, place: int) -> float | None:
         """How likely it is that this one helps; None where nothing says so."""
@@ -180,6 +184,7 @@ def weigh(
     found: Candidates,
     sides: dict[str, "Column"],
     weight: "Column",
+    relevance: "Column",
     people: Population,
     policy: Retrieval,
     text_level: str,
@@ -187,8 +192,6 @@ def weigh(
 ) -> Weighed:
     """Score every candidate; best first, of equals the newer. `weight` is that of meaning, for each."""
     ids = [claim.id for claim in found.claims]
-    s_vec, s_text = np.nan_to_num(sides["vector_score"]), np.nan_to_num(sides["text_score"])
-    relevance = weight * s_vec + (1 - weight) * s_text
     half_lives = np.array([policy.half_life(claim.kind) for claim in found.claims])
     gains = {
         "utility": people.gains(found.utility),
@@ -217,6 +220,8 @@ def weigh(
         people,
         text_level,
         observed,
+        policy.profile if observed else "spec",
+        policy.evidence.best,
     )
 
 
@@ -224,6 +229,13 @@ def _factor(policy: Factor, gain: "Column") -> "Column":
     """One factor of g; 1 where nothing is known, which is quality alone."""
     factor: Column = np.where(np.isnan(gain), 1.0, policy.floor + policy.span * gain)
     return factor
+
+
+def fused(sides: Mapping[str, "Column"], weight: "Column") -> "Column":
+    """S: both sides in one number; a side that did not find a claim counts 0."""
+    s_vec, s_text = np.nan_to_num(sides["vector_score"]), np.nan_to_num(sides["text_score"])
+    both: Column = weight * s_vec + (1 - weight) * s_text
+    return both
 
 
 def spec_weights(
@@ -262,6 +274,10 @@ def side_weights(
 
 def score_of(weighed: Weighed, place: int, text: SideFound, vectors: SideFound, version: str) -> Score:
     """The score with its reasons: what each side gave, and what use, certainty and age made of it."""
+    # In the order of the fields; a quality that is not known, or does not count, is None.
+    gains = Gains(*(_known(column[place]) for column in weighed.gains.values()))  # type: ignore[arg-type]
+    if weighed.profile == "best":
+        return score_best(weighed.observations(place), weighed.best, gains, weighed.rerank, version)
     s_vec, s_text = (_known(weighed.sides[f"{side}_score"][place]) for side in ("vector", "text"))
     weight = float(weighed.weight[place])
     notes = {name: _observations(weighed, place, names) for name, names in (("s_vec", VECTOR), ("s_text", TEXT))}
@@ -269,8 +285,6 @@ def score_of(weighed: Weighed, place: int, text: SideFound, vectors: SideFound, 
         _part("s_vec", s_vec, weight, vectors, notes["s_vec"]),
         _part("s_text", s_text, 1 - weight, text, notes["s_text"]),
     )
-    # In the order of the fields; a quality that is not known, or does not count, is None.
-    gains = Gains(*(_known(column[place]) for column in weighed.gains.values()))  # type: ignore[arg-type]
     return score_final(*parts, gains, weighed.rerank, version)
 
 
