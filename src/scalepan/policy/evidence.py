@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from scalepan.check import in_order
-from scalepan.policy._fields import Section, choice, count, number
+from scalepan.policy._fields import Section, choice, count, number, share
 
 Reads = Literal["any", "latin"]
 MINILM = "all-MiniLM-L6-v2"
@@ -86,6 +86,7 @@ class RecallEvidence(Section, frozen=True, kw_only=True):
     pool: Annotated[
         int, count("candidates of each side, whatever the call asks for; all are scored on both sides", "claims", 1)
     ] = 1024
+    threshold: Annotated[float, share("a claim enters an active context from this p_useful on")] = 0.05
     words: Annotated[Usual, choice("BM25 over the most that the query could reach")] = Usual(mean=0.01, deviation=0.02)
     encoders: Annotated[
         dict[str, EncoderEvidence],
@@ -97,11 +98,11 @@ class RecallEvidence(Section, frozen=True, kw_only=True):
         }
     )
     text: Annotated[EvidenceWeights, choice("S_text")] = EvidenceWeights(
-        bias=-17.8,
-        coverage=4.2,
-        rarest=3.42,
-        text_z=4.15,
-        of_best=1.38,
+        bias=-17.9,
+        coverage=4.23,
+        rarest=3.43,
+        text_z=4.16,
+        of_best=1.35,
     )
     vector: Annotated[EvidenceWeights, choice("S_vec")] = EvidenceWeights(
         bias=-11.8,
@@ -109,27 +110,27 @@ class RecallEvidence(Section, frozen=True, kw_only=True):
     )
     best: Annotated[EvidenceWeights, choice("all evidence, for profile best")] = EvidenceWeights(
         bias=-16.2,
-        coverage=2.59,
-        rarest=1.73,
-        cosine_z=0.62,
-        stronger=4,
-        weaker=0.0612,
+        coverage=2.62,
+        rarest=1.77,
+        cosine_z=0.624,
+        stronger=3.98,
+        weaker=0.0505,
         beside_text=1.04,
         source_best=2.61,
-        source_z=0.621,
-        source_meaning=0.573,
+        source_z=0.622,
+        source_meaning=0.572,
         speaker=0.7,
         date=2,
     )
     useful: Annotated[EvidenceWeights, choice("p_useful")] = EvidenceWeights(
-        bias=-6.12,
-        coverage=3.03,
-        stronger=2.89,
-        weaker=0.928,
+        bias=-6.14,
+        coverage=3.09,
+        stronger=2.87,
+        weaker=0.956,
     )
     useful_alone: Annotated[EvidenceWeights, choice("the same where only words were searched")] = EvidenceWeights(
-        bias=-4.46,
-        coverage=5.64,
+        bias=-4.49,
+        coverage=5.7,
     )
 
     def encoder(self, model: str) -> EncoderEvidence | None:

@@ -229,7 +229,7 @@ class Retrieval(Section, frozen=True, kw_only=True):
     vectors: VectorsPolicy = VectorsPolicy()
     feedback: Feedback = Feedback()
     threshold: Annotated[
-        float, share("a claim enters an active context from this score_final on; in other profiles than spec, p_useful")
+        float, share("a claim enters an active context from this score_final on; other profiles: evidence.threshold")
     ] = 0.15
     context_hours: Annotated[float, number("an active context expires after", "hours", gt=0)] = 24.0
     morphology: Annotated[

@@ -60,6 +60,11 @@ class Recalled(msgspec.Struct, frozen=True):
         """The claim's text."""
         return self.claim.text
 
+    @property
+    def strength(self) -> float:
+        """How much it is worth as evidence, 0 to 1: how likely it is to help, and where nobody knows, its score."""
+        return float(self.score_final) if self.p_useful is None else self.p_useful
+
     def __str__(self) -> str:
         return f"{self.score_final:.3f} {self.id}: {shorten(self.text, 80)} ({self.reason})"
 

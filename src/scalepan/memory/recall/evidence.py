@@ -54,7 +54,7 @@ def observe(
     """
     index, mask = query.index, query.mask()
     newest = index.columns.column("ts")
-    matches = index.words.matches(query.terms, mask, query.policy.text)
+    matches = index.words.matches(query.terms, mask, query.policy.text, evidence.words.claims)
     rows = best_rows(matches.bm25, matches.bm25 > 0, evidence.pool, newest)
     cosines = None
     if usual is not None:

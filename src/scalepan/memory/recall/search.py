@@ -81,7 +81,7 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         query.deadline.check("scoring")
 
         # An activation takes nothing below the threshold; a search shows it, flagged.
-        enough = weighed.enough(policy.threshold)
+        enough = weighed.enough(policy)
         eligible = np.flatnonzero(enough) if action == "activate" else np.arange(len(weighed))
         asked = policy.diversity.search if ask.diverse is None else ask.diverse
         diverse = action == "activate" or asked
@@ -93,6 +93,8 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     diversity = policy.diversity if diverse else policy.diversity.by_score()
     choice = diversify(_contenders(weighed, eligible), chosen.k_final, diversity, likeness).among(eligible.tolist())
     recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens, enough)
+    if action == "activate" and not len(eligible):
+        search.notes.append(weighed.nothing(policy))
     taken = {place for place, _ in choice.chosen} - left_out.keys()
     others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, enough)
     answer = Recall(

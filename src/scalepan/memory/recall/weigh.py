@@ -133,10 +133,20 @@ class Weighed(NamedTuple):
         numbers = {"utility": float(one.utility[place]), "confidence": float(one.confidence[place])}
         return replace(one.claims[place], quality=quality, **numbers)
 
-    def enough(self, threshold: float) -> "NDArray[np.bool_]":
+    def enough(self, policy: Retrieval) -> "NDArray[np.bool_]":
         """Which may enter an active context: by the contract those whose score, by evidence whose use is likely."""
-        by = self.observed.get("p_useful", self.score)
-        return by >= threshold
+        if self.profile == "spec":
+            return self.score >= policy.threshold
+        return self.observed["p_useful"] >= policy.evidence.threshold
+
+    def nothing(self, policy: Retrieval) -> str:
+        """Why nothing may enter an active context."""
+        if not len(self):
+            return "nothing was found: no claim that may be read shares a word or a meaning with the query"
+        if self.profile == "spec":
+            return f"nothing fits: the best candidate scores {self.score[0]:.3f}, below {policy.threshold:g}"
+        best, least = self.best_useful() or 0.0, policy.evidence.threshold
+        return f"nothing fits: the likeliest claim helps with a probability of {best:.3f}, below {least:g}"
 
     def to_diversify(self) -> "Column":
         """What MMR weighs against likeness. A probability counts relative to the best one: likeness is not one."""

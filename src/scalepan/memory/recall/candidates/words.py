@@ -122,12 +122,16 @@ class Words:
                 scores[rows] += bm25(counts, lengths[rows], average, len(rows), population, policy)
         return top(scores, scores > 0, k, newest)
 
-    def matches(self, terms: Iterable[str], mask: "NDArray[np.bool_]", policy: Text) -> "Matches":
-        """What every row of the mask shares with a query. Terms that no row has count too: they are not covered."""
+    def matches(self, terms: Iterable[str], mask: "NDArray[np.bool_]", policy: Text, beside: int = 0) -> "Matches":
+        """What every row of the mask shares with a query. Terms that no row has count too: they are not covered.
+
+        How rare a covered term is, is told as if so many unrelated claims were `beside` those of the mask: among three
+        claims a term that none has is not rarer than one that one has.
+        """
         lengths = np.frombuffer(self._lengths, dtype=np.int32)
         population = int(np.count_nonzero(mask))
         average = float(lengths[mask].mean()) if population else 0.0
-        found: list[tuple[float, NDArray[np.int32], NDArray[np.int32]]] = []
+        found: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
         for term in dict.fromkeys(terms):
             rows = counts = np.zeros(0, dtype=np.int32)
             if term in self._terms:
@@ -135,18 +139,19 @@ class Words:
                 rows = np.frombuffer(postings.rows, dtype=np.int32)
                 seen = mask[rows]
                 rows, counts = rows[seen], np.frombuffer(postings.counts, dtype=np.int32)[seen]
-            found.append((rarity(len(rows), population), rows, counts))
+            found.append((len(rows), rows, counts))
         scores, covered, rarest = np.zeros(len(mask)), np.zeros(len(mask)), np.zeros(len(mask))
         # The rarest last, so that its weight is the one that stays.
-        found.sort(key=lambda one: one[0])
-        for weight, rows, counts in found:
+        found.sort(key=lambda one: -one[0])
+        every = reach = highest = 0.0
+        for having, rows, counts in found:
+            weight, idf = rarity(having, population + beside), rarity(having, population)
+            every, reach, highest = every + weight, reach + idf * (policy.k1 + 1), weight
             if len(rows):
-                scores[rows] += weight * saturation(counts, lengths[rows], average, policy)
+                scores[rows] += idf * saturation(counts, lengths[rows], average, policy)
                 covered[rows] += weight
                 rarest[rows] = weight
-        every = sum(weight for weight, _, _ in found)
-        reach = every * (policy.k1 + 1)
-        return Matches(scores, covered / every if every else covered, rarest / found[-1][0] if found else rarest, reach)
+        return Matches(scores, covered / (every or 1.0), rarest / (highest or 1.0), reach)
 
     def overlap(self, one: int, other: int) -> float:
         """How many of the terms of two rows they share: 0 for none, 1 for all.
