@@ -5,7 +5,8 @@ python -m bench.recall [SET ...] [--limit N] [--nothing]
 Real stores, filled by `add_many` with speakers, positions and dates as the data has them, and asked by `search`. Recall
 and nDCG at 10 (and 12, which contract memory.73 is about), means over queries; intervals are 95 %, by drawing queries
 (of locomo: conversations, then their queries) 2,000 times, and differences are those of the same draws. `--real-dates`
-gives claims the dates of the data, so that age counts. `--nothing` asks locomo's questions in the wrong conversation.
+gives claims the dates of the data and asks a day after the last of them, so that age counts. `--nothing` asks locomo's
+questions in the wrong conversation.
 """
 
 import sys
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from bench.recall_sets import SETS, DataSet, Query, foreign, load, sample
 from scalepan.memory import Memory
 from scalepan.memory.bench.result import ndcg_at, recall_at
+from scalepan.memory.claim import SECONDS_A_DAY, moment
 from scalepan.memory.state import remember_vectors
 from scalepan.store import Store
 
@@ -62,6 +64,7 @@ class Place:
                 self.claim_of[doc_id] = claim
         finally:
             remember_vectors.reset(remembering)
+        self.real_dates = real_dates
         self._memories: dict[tuple[str, str], Memory] = {}
 
     def memory(self, project: str, profile: str) -> Memory:
@@ -82,7 +85,13 @@ class Place:
         ]
 
     def _search(self, query: Query, profile: str) -> list[str]:
-        return [one.id for one in self.memory(query.project, profile).search(query.text, max(AT))]
+        at = self.end(query.project) if self.real_dates else None
+        return [one.id for one in self.memory(query.project, profile).search(query.text, max(AT), at=at)]
+
+    def end(self, project: str) -> float:
+        """A day after the last claim of a project: when its questions are asked."""
+        times = [moment(doc.claim["said_at"]) for doc in self.data.docs if doc.project == project]
+        return max(times) + SECONDS_A_DAY
 
     def _side(self, query: Query) -> tuple[list[str], list[str]]:
         found = self.memory(query.project, "spec").candidates(query.text, k=DEPTH)

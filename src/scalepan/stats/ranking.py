@@ -20,6 +20,7 @@ LEVEL = -13.0
 _TINY = 1e-300
 _MOST_STEPS = 2000
 _HISTORY = 10
+_LONGEST_WAY = 100.0
 
 
 class Choices(NamedTuple):
@@ -46,7 +47,7 @@ def fit_choice(features: "Floats", choices: Choices, ridge: float = 1e-4) -> "Fl
 
     >>> choices = Choices(np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 0, 1, 1]), np.ones(2))
     >>> weights = fit_choice(np.array([[1.0, 5.0], [0.0, 5.0], [0.0, 2.0], [1.0, 2.0]]), choices)
-    >>> bool(weights[0] > 1), float(weights[1])
+    >>> bool(weights[0] > 1), round(float(weights[1]), 6)
     (True, 0.0)
     """
     spread = _spread(features)
@@ -140,11 +141,13 @@ def minimize(loss: "Callable[[Floats], tuple[float, Floats]]", start: "Floats", 
     x = np.maximum(start, lowest)
     value, gradient = loss(x)
     recent = [value]
-    step = 1.0
+    step = 1 / max(1.0, float(np.abs(gradient).max(initial=0.0)))
     for _ in range(_MOST_STEPS):
         way = np.maximum(x - step * gradient, lowest) - x
-        if np.abs(way).max(initial=0.0) < 1e-9 * min(step, 1.0) or not np.isfinite(way).all():
+        longest = float(np.abs(way).max(initial=0.0))
+        if longest < 1e-10 or not np.isfinite(longest):
             break
+        way /= max(longest / _LONGEST_WAY, 1.0)
         slope, length = float(gradient @ way), 1.0
         # Not below the last value but below the worst of the last few: steps of this length need not go down each time.
         while length > 1e-12:
