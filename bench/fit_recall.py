@@ -21,7 +21,7 @@ from bench.recall_sets import FITTED_ON, load, sample
 from scalepan.memory.bench.result import ndcg_at, recall_at
 from scalepan.memory.recall.by_evidence import strengths
 from scalepan.policy.evidence import TEXT, VECTOR, EvidenceWeights, RecallEvidence
-from scalepan.stats.ranking import Choices, fit_choice, fit_logistic, fit_sides, logistic
+from scalepan.stats.choices import Choices, fit_choice, fit_logistic, fit_sides, logistic
 
 Floats = NDArray[np.float64]
 QUERIES = 300

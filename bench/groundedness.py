@@ -23,6 +23,9 @@ from scalepan.confidence.stand_ins import Supported, coverage, support, support_
 from scalepan.embed import find_encoder
 from scalepan.policy.embed import Embed
 from scalepan.score import Score
+from scalepan.stats import bootstrap
+from scalepan.stats.bootstrap import resampled
+from scalepan.stats.ranking import auroc
 from scalepan.text import terms
 
 DATA = Path(__file__).parents[1].parent / "shared" / "data"
@@ -45,35 +48,14 @@ class Record(NamedTuple):
     grounded: bool
 
 
-def auroc(scores: Floats, labels: NDArray[np.bool_], weights: Floats | None = None) -> Floats:
-    """The chance that a true one is above a false one, ties half; one number for each row of weights.
-
-    >>> auroc(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, True, False, True])).tolist()
-    [0.875]
-    """
-    weights = np.ones((1, len(scores))) if weights is None else weights
-    order = np.argsort(scores, kind="stable")
-    starts = np.flatnonzero(np.diff(scores[order], prepend=-np.inf))
-    true = np.add.reduceat(weights[:, order] * labels[order], starts, axis=1)
-    false = np.add.reduceat(weights[:, order] * ~labels[order], starts, axis=1)
-    below = np.cumsum(false, axis=1) - false
-    pairs = true.sum(axis=1) * false.sum(axis=1)
-    area: Floats = (true * (below + false / 2)).sum(axis=1) / pairs
-    return area
-
-
 def draws(documents: list[str]) -> Floats:
-    """How often each record is in, for each draw of as many documents as there are."""
-    _, group = np.unique(documents, return_inverse=True)
-    count = int(group.max()) + 1
-    chance = np.random.default_rng(SEED)
-    times = chance.multinomial(count, np.full(count, 1 / count), size=DRAWS)
-    return times[:, group].astype(float)
+    """How often each record is in, for each draw of whole documents."""
+    return resampled(documents, draws=DRAWS, seed=SEED)
 
 
 def interval(values: Floats) -> str:
     """95 % of the draws."""
-    low, high = np.percentile(values, [2.5, 97.5])
+    low, high = bootstrap.interval(values)
     return f"[{low:+.3f}, {high:+.3f}]"
 
 

@@ -90,7 +90,7 @@ def spec_table() -> None:
         500,
         lambda: cache.max_cosine_similarity(query),
         arithmetic,
-        lambda: formula.rules(0.6, shape, True, policy.value),
+        lambda: formula.changes(0.6, shape, True, policy.value),
     )
     row("contract: vector cache, 1,000 vectors", "< 1 ms", f"{scan_s * 1e3:.3f} ms")
     row("contract: composite, arithmetic only", "< 0.1 ms", f"{sum_s * 1e3:.4f} ms")

@@ -6,6 +6,7 @@ ScalepanError
 ├── NotMeasuredError    a number was asked of a score that has none
 ├── MissingExtraError   an optional package is not installed; names the command that adds it
 ├── EncoderError        a text encoder was named and cannot be used
+├── DeliveryError       what was to be sent was not taken by the address that the user named
 └── StoreError          the store cannot be opened, reached, read or written
     ├── NotFoundError   what was named does not exist, or not for this caller
     ├── ConflictError   it conflicts with what is stored
@@ -105,6 +106,10 @@ class MissingExtraError(ScalepanError):
 
 class EncoderError(ScalepanError):
     """A text encoder was named and cannot be used."""
+
+
+class DeliveryError(ScalepanError):
+    """What was to be sent was not taken by the address that the user named."""
 
 
 class StoreError(ScalepanError):

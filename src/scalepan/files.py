@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 _OTHERS = 0o077
+READ_BYTES = 1 << 18
+"""How much of a file is read at once: its lines are often some kB."""
 ROOT = 0
 """The owner of system links, such as /dev/stdout."""
 
@@ -119,7 +121,7 @@ def open_source(path: str | os.PathLike[str], *, again: bool = False) -> BinaryI
     kind = os.stat(path).st_mode
     if again and stat.S_ISFIFO(kind):
         raise OSError(errno.ESPIPE, "it is a pipe, and must be read more than once; give a file", os.fspath(path))
-    file = open(path, "rb")  # noqa: SIM115 - the caller's
+    file = open(path, "rb", READ_BYTES)  # noqa: SIM115 - the caller's
     if stat.S_ISBLK(kind) or (stat.S_ISCHR(kind) and not file.isatty() and not _is_null(file)):
         file.close()
         raise OSError(errno.EINVAL, "it is a device; give a file", os.fspath(path))

@@ -119,6 +119,19 @@ def test_explain_takes_the_whole_id_or_the_short_one(run: Run, samples: Path) ->
         assert "no single part can lift it that far" in done.out
 
 
+def test_explain_takes_the_beginning_of_an_id_as_tables_show_it(run: Run, tmp_path: Path) -> None:
+    first, second = (f"claude-code:1fe4b11c-f3cc-477b-8f1c-b36{end}" for end in ("a", "b"))
+    file = write(tmp_path, trace_dict(id=f"kp:trace:{first}"), trace_dict(id="kp:trace:other"))
+    assert "claude-code:1fe4b11c-f3…" in run("value", file, "--embedder", "none").out
+    for wanted in ("claude-code:1fe4b11c-f3…", "claude", first):
+        assert f"kp:trace:{first}" in run("value", file, "--embedder", "none", "--explain", wanted).out
+    both = write(tmp_path, trace_dict(id=f"kp:trace:{second}"), trace_dict(id=f"kp:trace:{first}"))
+    done = run("value", both, "--embedder", "none", "--explain", "claude")
+    assert done.code == 2
+    assert f"'claude' is the beginning of more than one id: {second}, {first}" in done.err
+    assert f"kp:trace:{first}" in run("value", both, "--embedder", "none", "--explain", first).out
+
+
 def test_domains_prints_one_trace_under_all_profiles(run: Run, tmp_path: Path) -> None:
     # the structure of value-2's example: C .425, N .5, D 1, O .92
     types = ("thought", "tool_call", "observation", "tool_call", "observation")
@@ -143,10 +156,13 @@ def test_people_see_a_table_a_histogram_and_what_is_not_measured(run: Run, sampl
         "0.50*",
         "how the values are spread",
         "█",
-        "30 traces, 13 to share, 17 to keep",
+        "30 traces, 2026-10-02 to 2026-10-12",
+        "median value 0.72; 13 to share, 17 to keep (gate 0.75); 24 of 30 succeeded",
+        "rejected: 4 records",
+        "* not measured, a default stands in",
+        "no encoder is in use, so novelty counts 0.5 for every trace",
     ):
         assert expected in out
-    assert "* not measured, a default stands in: novelty of 30" in out
 
 
 def test_markup_and_escapes_in_the_data_are_shown_as_they_are(run: Run, tmp_path: Path) -> None:
@@ -163,9 +179,10 @@ def test_the_report_is_one_page_with_pictures(run: Run, samples: Path, tmp_path:
     done = run("value", samples, "--embedder", "none", "--html", "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert done.code == 0
-    assert page.count("<svg") == 31
+    # how values are spread, week by week, and a waterfall per trace
+    assert page.count("<svg") == 32
     assert "kp:trace:finance-ja-0001" in page
-    assert "30 without a measured novelty" in page
+    assert "novelty counts 0.5 for every trace" in page
 
 
 def test_a_policy_file_changes_the_gate(run: Run, tmp_path: Path) -> None:

@@ -1,13 +1,19 @@
 """scalepan value over many files: rows on disk, rejects, continuing a run that was stopped, traces worth sharing."""
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
 import pytest
 
+from scalepan.cli._value_outputs import outputs
+from scalepan.policy import load_policy
+from scalepan.trace import TraceLine, TraceValuer
+from scalepan.trace.batch import TraceItem, value_items
 from tests.cli.conftest import Run
-from tests.trace.traces import trace_dict
+from tests.trace.test_value import Letters
+from tests.trace.traces import trace, trace_dict
 
 
 def write(file: Path, *ids: str, bad: bool = False) -> Path:
@@ -54,6 +60,86 @@ def test_half_a_row_of_a_killed_run_is_written_again(run: Run, tmp_path: Path) -
     out.write_bytes(whole[:-20])
     assert run("value", logs, "--embedder", "none", "--out", out, "--resume").code == 0
     assert out.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("now", "problem"),
+    [
+        (["1", "2", "3"], None),  # it has grown
+        (["1", "2"], None),
+        (["1", "other", "3"], "has changed since its rows were written"),
+        (["0", "1", "2"], "has changed since its rows were written"),
+        (["1"], "has changed since its rows were written"),
+        ([], "has changed since its rows were written"),
+    ],
+)
+def test_a_file_that_has_changed_is_not_continued(
+    run: Run, tmp_path: Path, now: list[str], problem: str | None
+) -> None:
+    logs, out = write(tmp_path / "a.jsonl", "1", "2"), tmp_path / "values.jsonl"
+    run("value", logs, "--embedder", "none", "--out", out)
+    write(logs, *now)
+    done = run("value", logs, "--embedder", "none", "--out", out, "--resume")
+    assert (done.code, problem or "" in done.err) == (2 if problem else 0, problem or True)
+    assert "goes on" not in done.err
+    assert [id_ for id_, _, _ in written(out)] == [f"kp:trace:{id_}" for id_ in (["1", "2"] if problem else now)]
+
+
+def test_rows_under_another_policy_are_not_continued(run: Run, tmp_path: Path) -> None:
+    logs, out = write(tmp_path / "a.jsonl", "1"), tmp_path / "values.jsonl"
+    run("value", logs, "--embedder", "none", "--out", out)
+    (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.5}\n")
+    done = run("value", logs, "--embedder", "none", "--out", out, "--resume")
+    assert done.code == 2
+    assert "values.jsonl:1: has a value under policy" in done.err
+
+
+def test_rows_that_are_not_in_their_order_are_not_continued(run: Run, tmp_path: Path) -> None:
+    logs, out = write(tmp_path / "a.jsonl", "1", "2"), tmp_path / "values.jsonl"
+    run("value", logs, "--embedder", "none", "--out", out)
+    out.write_text("".join(reversed(out.read_text().splitlines(keepends=True))))
+    done = run("value", logs, "--embedder", "none", "--out", out, "--resume")
+    assert done.code == 2
+    assert "values.jsonl:2: is a row of" in done.err
+
+
+def test_continuing_keeps_and_rejects_all_that_one_run_would(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "scalepan.yaml").write_text("value: {gate: 0.0}\n")
+    logs, out = write(tmp_path / "a.jsonl", "1", "2", bad=True), tmp_path / "values.jsonl"
+    more = ("--kept", tmp_path / "kept.jsonl", "--rejects", tmp_path / "bad.jsonl")
+    run("value", logs, "--embedder", "none", "--out", out, *more)
+    first, *_ = out.read_text().splitlines(keepends=True)
+    out.write_text(first)
+    done = run("value", logs, "--embedder", "none", "--out", out, "--resume", *more)
+    assert "1 bad row of 3 skipped" in done.err
+    kept = [json.loads(line)["id"] for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
+    assert kept == ["kp:trace:1", "kp:trace:2"]
+    assert [json.loads(line)["line"] for line in (tmp_path / "bad.jsonl").read_text().splitlines()] == [3]
+
+
+@pytest.mark.parametrize("before", [0, 1, 4, 5, 6, 40, 69, 70])
+def test_with_an_encoder_a_continued_run_compares_with_the_same_traces(tmp_path: Path, before: int) -> None:
+    policy = load_policy(env={}, overrides={"value": {"novelty": {"max_elements": 5}}})
+    words = ["cab", "bad", "deaf", "fee", "gag", "had", "bee"]
+    traces = [trace(id=f"kp:trace:{n}", objective=f"{words[n % 7]} {words[n // 7 % 7]}") for n in range(70)]
+    items = [TraceItem("a.jsonl", n, TraceLine(n, one)) for n, one in enumerate(traces, 1)]
+
+    def value_all(out: Path, some: list[TraceItem], *, resume: bool = False) -> bytes:
+        with ExitStack() as stack:
+            made = outputs(stack, policy, out=out, resume=resume, rejects=None, kept=None, events=None, to=None)
+            valuer = TraceValuer(policy, embedder=Letters())
+            for item in value_items(made.unwritten(some, valuer), valuer):
+                assert isinstance(item, TraceItem)
+                assert item.valued is not None
+                if not made.has(item):
+                    made.add(item, item.valued)
+            made.finish(["a.jsonl"])
+        return out.read_bytes()
+
+    whole = value_all(tmp_path / "whole.jsonl", items)
+    out = tmp_path / "values.jsonl"
+    value_all(out, items[:before])
+    assert value_all(out, items, resume=True) == whole
 
 
 def test_an_output_that_exists_is_not_overwritten(run: Run, tmp_path: Path) -> None:

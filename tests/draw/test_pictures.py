@@ -79,4 +79,5 @@ def test_a_page_needs_nothing_else_and_escapes_what_it_is_given() -> None:
     assert "<h2>a &amp; b</h2>" in text
     assert "<summary>&lt;more&gt;</summary><p>x</p>" in text
     assert "<script" not in text
-    assert "http" not in text
+    assert "://" not in text
+    assert "default-src 'none'; style-src 'sha256-" in text

@@ -163,6 +163,19 @@ def test_forgetting_leaves_no_name_behind(tmp_path: Path, monkeypatch: pytest.Mo
     assert not any(word in path.read_bytes() for word in (b"Zarathustra", b"Quetzalcoatl"))
 
 
+def test_a_rescan_redacts_who_spoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
+    path = tmp_path / "notes.duckdb"
+    with Memory(path) as memory:
+        id_ = memory.add("The lake was cold", speaker="Aoi")
+    with duckdb.connect(str(path)) as connection:  # as if it had been kept before there was the rule
+        connection.execute("UPDATE claims SET speaker = 'aoi@example.com'")
+    with Memory(path) as memory:
+        assert memory.get(id_).speaker == "[pii:email]"  # on the way out in any case
+        assert memory.rescan() == (1, 1)
+        assert memory.store.sql("SELECT speaker FROM claims") == [["[pii:email]"]]
+
+
 def test_over_the_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCALEPAN_EMBED__MODEL", "none")
     path = tmp_path / "notes.duckdb"

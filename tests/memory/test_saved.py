@@ -64,6 +64,20 @@ def test_opening_takes_the_index_as_it_was_saved(tmp_path: Path, monkeypatch: py
         assert fresh
 
 
+def test_places_and_successions_are_saved_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "notes.duckdb"
+    with Memory(path) as memory:
+        old = memory.add(TEXTS[0], conversation="harbor", turn=1, speaker="Aoi", said_at="2026-01-01")
+        new = memory.add(TEXTS[1], conversation="harbor", turn=2, supersedes=old, valid_until="2120-01-01")
+        memory.search(QUERY)
+    never_built(monkeypatch)
+    with Memory(path) as memory:
+        assert [one.id for one in memory.search(QUERY)] == [new]
+        (then,) = memory.search(QUERY, as_of="2020-01-01")
+        assert (then.id, then.claim.superseded_by, then.claim.speaker) == (old, new, "Aoi")
+        assert agrees(memory)
+
+
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     path = tmp_path / "notes.duckdb"
     filled(path)

@@ -89,7 +89,7 @@ def test_a_class_that_the_policy_does_not_name_is_shut() -> None:
 def test_the_reach_holds_what_is_open_and_what_is_cut() -> None:
     found = reach(Who("acme", "web", "s1", ("tool:contact-lookup",)), "search", Boundary(), ["session", "project"])
     open_, cut = ("public", "internal", "pii"), frozenset({"pii"})
-    assert found == ("acme", "web", "s1", ("session", "project"), open_, cut, (), None)
+    assert found == ("acme", "web", "s1", ("session", "project"), open_, cut, (), None, None)
 
 
 def test_a_scope_that_the_policy_shuts_cannot_be_asked_for() -> None:

@@ -88,6 +88,22 @@ def test_every_operation(http: httpx2.Client) -> None:
     assert ask(http, "decide", decision=waits["decision_id"])["state"] == "pending"
 
 
+def test_where_a_claim_stands_and_what_replaced_it(http: httpx2.Client) -> None:
+    place = {"conversation": "stand-up", "turn": 3, "speaker": "Aoi", "position": 7}
+    old = ask(http, "memory/add", text="The zeppelin hangar is in Kyoto", said_at="2023-05-08", source="a.md", **place)
+    new = ask(http, "memory/add", text="The zeppelin hangar is in Osaka", supersedes=old["id"])
+    (now,) = ask(http, "memory/search", query="zeppelin hangar")["claims"]
+    assert (now["id"], now["supersedes"]) == (new["id"], old["id"])
+    (then,) = ask(http, "memory/search", query="zeppelin hangar", as_of="2024-01-01")["claims"]
+    assert then["superseded_by"] == new["id"]
+    assert then["said_at"] == "2023-05-08T00:00:00+00:00"
+    assert place.items() <= then.items()
+    claim = http.get(f"/v1/memory/claims/{old['id']}").json()["claim"]
+    assert (claim["speaker"], claim["superseded_by"]) == ("Aoi", new["id"])
+    assert refused(http, "memory/add", text="x", supersedes="clm_none")[:2] == (404, "NOT_FOUND")
+    assert refused(http, "memory/search", query="x", as_of="then")[:2] == (422, "VALIDATION_ERROR")
+
+
 def test_what_can_be_read(http: httpx2.Client) -> None:
     assert http.get("/v1/policy").json()["policy"]["value"]["gate"] == 0.75
     ask(http, "memory/add", text="The staging database is reset every Monday")

@@ -216,7 +216,7 @@ def test_hostile_claims_stay_data(store: Path) -> None:
 
 def test_metadata_only(store: Path) -> None:
     with Memory(store, policy={"embed": {"model": "none"}}) as memory:
-        id_ = memory.add("Plans are cancelled by POST", provenance={"note": "from the wiki"})
+        id_ = memory.add("Plans are cancelled by POST", provenance={"note": "from the wiki"}, speaker="Zoroaster")
 
     async def work() -> None:
         async with connected(store, "--metadata-only") as client:
@@ -228,6 +228,7 @@ def test_metadata_only(store: Path) -> None:
                 assert id_ in text
                 assert "cancelled" not in text
                 assert "wiki" not in text
+                assert "Zoroaster" not in text
                 assert "content_hash" not in text
 
     run(work)

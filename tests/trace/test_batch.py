@@ -10,7 +10,8 @@ from scalepan.errors import InputError
 from scalepan.trace import BadRow, TraceLine, TraceValuer, read_jsonl
 from scalepan.trace.batch import Skipped, TraceItem, value_items
 from scalepan.trace.readers import source
-from scalepan.trace.summary import Summary, Valued
+from scalepan.trace.summary import Summary
+from scalepan.trace.valued import Valued
 from tests.trace.traces import trace_dict
 
 
@@ -80,10 +81,9 @@ def test_a_summary_counts_all_and_keeps_the_best() -> None:
     many = [trace_dict(confidence=i / 200, id=f"kp:trace:{i}") for i in range(200)]
     for row in value(lines(*many, b"?")):
         summary.add(row)
-    assert (summary.count, summary.bad, sum(summary.bins.counts)) == (200, 1, 200)
-    assert [row.trace.id for row in summary.top[:3]] == ["kp:trace:199", "kp:trace:198", "kp:trace:197"]
-    assert (len(summary.top), len(summary.first)) == (20, 40)
-    assert summary.unmeasured == {"novelty": 200}
+    assert (summary.count, summary.rejects.count, sum(summary.bins.counts)) == (200, 1, 200)
+    assert [row.id for row in summary.listing.best(3)] == ["kp:trace:199", "kp:trace:198", "kp:trace:197"]
+    assert summary.missing.novelty == {"no encoder": 200}
 
 
 def test_a_bad_row_knows_its_error() -> None:

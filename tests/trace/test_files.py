@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -11,7 +13,7 @@ import zstandard
 from scalepan.errors import InputError
 from scalepan.trace.batch import Skipped, TraceItem, read_files
 from scalepan.trace.files import input_files
-from scalepan.trace.readers import BadRow, TraceLine
+from scalepan.trace.readers import BadRow, Source, TraceLine
 from tests.trace.traces import trace_dict
 
 
@@ -108,6 +110,52 @@ def test_a_compressed_file_that_breaks_off_gives_what_it_has_and_then_the_next(t
     assert shown[0] == "a.jsonl.gz#1 kp:trace:0"
     assert "cannot be read to its end" in shown[-2]
     assert shown[-1] == "b.jsonl#1 kp:trace:next"
+
+
+MANY = native(*map(str, range(3000)))
+GZIP, ZSTD = gzip.compress(MANY, 1), zstandard.ZstdCompressor(write_checksum=True).compress(MANY)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "least", "problem"),
+    [
+        ("whole.zst", ZSTD, 3000, None),
+        ("two frames.zst", ZSTD + ZSTD, 6000, None),
+        ("a frame to skip.zst", ZSTD + b"\x50\x2a\x4d\x18\x02\x00\x00\x00hi" + ZSTD, 6000, None),
+        ("cut.zst", ZSTD[:-9], 1000, "cannot be read to its end: Compressed file ended"),
+        ("half a frame more.zst", ZSTD + ZSTD[:9], 3000, "cannot be read to its end: Compressed file ended"),
+        ("more.zst", ZSTD + b"more", 3000, "cannot be read to its end: zstd"),
+        ("wrong sum.zst", ZSTD[:-1] + b"?", 1000, "cannot be read to its end: zstd"),
+        ("two.gz", GZIP + GZIP, 6000, None),
+        ("padded.gz", GZIP + bytes(9), 3000, None),
+        ("cut.gz", GZIP[:-9], 2900, "cannot be read to its end: Compressed file ended"),
+        ("more.gz", GZIP + b"more", 3000, "cannot be read to its end: Not a gzipped file"),
+        ("wrong sum.gz", GZIP[:-5] + bytes(5), 3000, "cannot be read to its end: CRC"),
+    ],
+)
+def test_a_damaged_file_gives_what_comes_before_the_damage(
+    tmp_path: Path, name: str, data: bytes, least: int, problem: str | None
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    rows = [item.row for item in read_files(input_files(tmp_path / name)) if isinstance(item, TraceItem)]
+    ids = [row.trace.id for row in rows if isinstance(row, TraceLine)]
+    assert least <= len(ids) <= 6000
+    assert ids == [f"kp:trace:{number % 3000}" for number in range(len(ids))]
+    errors = [row.error.problem for row in rows if isinstance(row, BadRow)]
+    assert (len(errors), problem is None or errors[-1].startswith(problem)) == (problem is not None, True)
+
+
+def test_a_line_of_a_pipe_is_read_when_it_is_written() -> None:
+    there, here = os.pipe()
+    with open(there, "rb") as pipe, ThreadPoolExecutor(1) as pool, open(here, "wb", buffering=0) as writer:
+        writer.write(native("one"))
+        source = Source(pipe, "stdin")
+        lines = source.lines()
+        assert pool.submit(next, lines).result(20)[0] == 1
+        for number in (2, 3):
+            second = pool.submit(next, lines)
+            writer.write(native("more"))
+            assert second.result(20)[0] == number
 
 
 def test_a_format_that_does_not_exist_names_those_that_do(tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -126,40 +127,58 @@ def progress(label: str, total: int | None, unit: str | None = None) -> "Iterato
 
 
 class Progress:
-    """A bar that appears after two seconds, on a terminal only."""
+    """A bar that appears after two seconds, on a terminal only, with the time left; without a total, a count."""
 
     PATIENCE = 2.0
+    PAUSE = 0.1
 
     def __init__(self, label: str, total: int | None, unit: str | None = None) -> None:
-        from time import monotonic
+        from time import time
 
         self._label, self._total, self._unit = label, total, unit
-        self._started, self._counted = monotonic(), 0
-        self._shown_from = monotonic() + self.PATIENCE if sys.stderr.isatty() else None
-        self._clock = monotonic
-        self._bar: click._termui_impl.ProgressBar[int] | None = None
+        self._clock, self._started, self._counted = time, time(), 0
+        self.wanted = sys.stderr.isatty()
+        """Whether anybody looks."""
+        self._due = self._started + self.PATIENCE if self.wanted else inf
+        self._bar: click._termui_impl.ProgressBar[Any] | None = None
         self._at = 0
 
     def at(self, position: int) -> None:
         """Now at `position` of the total."""
-        if self._shown_from is None or self._clock() < self._shown_from:
+        if not self.wanted or (now := self._clock()) < self._due:
             return
+        self._due = now + self.PAUSE
         if self._bar is None:
-            self._bar = click.progressbar(
-                length=self._total or 0, label=self._label, file=sys.stderr, item_show_func=self._rate
-            )
-            self._bar.__enter__()
-        self._bar.update(position - self._at)
-        self._at = position
+            self._bar = self._shown()
+        # Without a total, any step redraws the line.
+        self._bar.update(max(position - self._at, 0) if self._total else 1)
+        self._at = max(position, self._at)
 
     def count(self) -> None:
         """One more of what the unit names is done."""
         self._counted += 1
 
+    def _shown(self) -> "click._termui_impl.ProgressBar[Any]":
+        known = bool(self._total)
+        bar = click.progressbar(
+            length=self._total or sys.maxsize,
+            label=self._label,
+            file=sys.stderr,
+            item_show_func=self._rate,
+            show_eta=known,
+            show_percent=known,
+            bar_template="%(label)s  [%(bar)s]  %(info)s" if known else "%(label)s  %(info)s",
+        )
+        # The time left follows from all that was done, also before there was a bar.
+        bar.start = bar.last_eta = self._started
+        bar.__enter__()
+        return bar
+
     def _rate(self, _: object) -> str | None:
         if self._unit is None:
             return None
-        return f"{self._counted / max(self._clock() - self._started, 1e-9):,.0f} {self._unit}/s"
+        rate = f"{self._counted / max(self._clock() - self._started, 1e-9):,.0f} {self._unit}/s"
+        return rate if self._total else f"{self._counted:,} {self._unit}, {rate}"
 
     def close(self) -> None:
         """Take the bar away."""

@@ -13,7 +13,14 @@ from scalepan.store.operation import Operation
 
 SPELLED = {"k": "-k", "scopes": "--scope", "kinds": "--kind", "boundary_class": "--class"}
 """Where an option is not the field's name. A list is an option that may be repeated, so its name is of one."""
-METAVARS = {"why": "CLAIM", "of": "CLAIM", "context": "CONTEXT", "kinds": "KIND"}
+METAVARS = {
+    "why": "CLAIM",
+    "of": "CLAIM",
+    "supersedes": "CLAIM",
+    "context": "CONTEXT",
+    "kinds": "KIND",
+    **dict.fromkeys(("as_of", "said_at", "valid_from", "valid_until"), "TIME"),
+}
 
 
 def options_of(

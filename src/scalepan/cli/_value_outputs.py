@@ -5,25 +5,27 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Self
 
 import click
 
 from scalepan.cli._common import complain
-from scalepan.errors import counted, printable
+from scalepan.errors import ScalepanError, counted
 from scalepan.files import make_folder, write_private
 from scalepan.policy import Policy
 from scalepan.trace.batch import Skipped, TraceItem
 from scalepan.trace.output import LinesFile, RowsFile
 from scalepan.trace.readers import BadRow, TraceLine
-from scalepan.trace.summary import Valued
 from scalepan.trace.value import TraceValuer
+from scalepan.trace.valued import Valued
 
 if TYPE_CHECKING:
     from scalepan.trace.model import ReasoningTrace
 
 FORMATS = ("native", "atif")
 """What `--to` takes."""
+UNDELIVERED = 1
+"""Exit code if events were not delivered."""
 
 
 Write = Callable[[TraceItem, Valued], object]
@@ -37,6 +39,7 @@ class Outputs:
         """Whether the run came to its end."""
         self._rows: RowsFile | None = None
         self._each: list[Write] = []
+        self._kept: KeptFile | None = None
         self._rejects: Callable[[TraceItem], object] | None = None
 
     @property
@@ -50,18 +53,38 @@ class Outputs:
 
     def unwritten(self, items: Iterable[TraceItem | Skipped], valuer: TraceValuer) -> Iterator[TraceItem | Skipped]:
         """The items without those that have a row, but with the last of them, which novelty is compared with."""
-        left_out = self.before - valuer.remembers
+        left_out = self.before
+        if remembers := valuer.remembers:
+            # Whole rounds, so that each vector is where it would have been: its place decides how sums are rounded.
+            left_out = max(self.before // remembers - 1, 0) * remembers
         for item in items:
             if isinstance(item, TraceItem) and self.has(item):
+                self._read_again(item)
                 left_out -= 1
                 if left_out >= 0:
                     continue
             yield item
 
+    def _read_again(self, item: TraceItem) -> None:
+        """A trace that an earlier run has written: it may have changed, and belongs into the file of kept ones."""
+        assert self._rows is not None  # noqa: S101 - some run has written it there
+        assert isinstance(item.row, TraceLine)  # noqa: S101 - only traces have rows
+        shared = self._rows.read_again(item.file, item.number, item.row.trace.id)
+        if shared and self._kept is not None:
+            self._kept.add(item.row.trace)
+
+    def finish(self, files: Iterable[str]) -> None:
+        """All files were read to their ends."""
+        if self._rows is not None:
+            self._rows.check_read(files)
+        self.complete = True
+
     def add(self, item: TraceItem, row: Valued) -> None:
         """Write a trace with its value."""
         for write in self._each:
             write(item, row)
+        if self._kept is not None and row.verdict == "share":
+            self._kept.add(row.trace)
 
     def reject(self, item: TraceItem) -> None:
         """Write a bad record."""
@@ -77,6 +100,7 @@ def outputs(
     resume: bool,
     rejects: Path | None,
     kept: Path | None,
+    events: str | None,
     to: str | None,
 ) -> Outputs:
     """What the options ask for; files are finished when the stack is closed, also after Ctrl-C."""
@@ -86,27 +110,30 @@ def outputs(
     if to is not None:
         made._each.append(_converted(stack, policy, to, out))
     elif out is not None:
-        _add_rows(stack, made, out, resume=resume)
+        _add_rows(stack, made, policy, out, resume=resume)
     if kept is not None:
-        made._each.append(_kept(stack, policy, kept))
+        made._kept = stack.enter_context(KeptFile(kept, policy))
+    if events is not None:
+        made._each.append(_events(stack, policy, events, resume=resume))
     if rejects is not None:
         made._rejects = _rejected(stack, policy, rejects)
     return made
 
 
-def _add_rows(stack: ExitStack, made: Outputs, out: Path, *, resume: bool) -> None:
+def _add_rows(stack: ExitStack, made: Outputs, policy: Policy, out: Path, *, resume: bool) -> None:
     from scalepan.trace.rows import row_of
 
     if out.suffix not in (".jsonl", ".parquet"):
         raise click.UsageError(f"--out {out}: rows are written as .jsonl or .parquet")
-    made._rows = rows = RowsFile(out, resume=resume)
+    made._rows = rows = RowsFile(out, policy.version("value"), resume=resume)
 
-    def finish() -> None:
+    def finish(_: object, error: BaseException | None, __: object) -> None:
         rows.close(complete=made.complete)
-        if not made.complete:
+        # What is wrong with the input will be wrong again.
+        if not made.complete and not isinstance(error, ScalepanError):
             complain(f"{counted(rows.rows + rows.added, 'row')} in {out}; the same command with --resume goes on")
 
-    stack.callback(finish)
+    stack.push(finish)
     made._each.append(lambda item, row: rows.add(row_of(item.file, item.number, row)))
 
 
@@ -118,17 +145,43 @@ def _redactions(policy: Policy) -> "Callable[[ReasoningTrace], ReasoningTrace]":
     return lambda trace: redacted_trace(trace, redactor)
 
 
-def _kept(stack: ExitStack, policy: Policy, path: Path) -> Write:
-    file, clean, count = stack.enter_context(LinesFile(path)), _redactions(policy), 0
+class KeptFile:
+    """The traces that pass the gate, redacted."""
 
-    def add(_: TraceItem, row: Valued) -> None:
-        nonlocal count
-        if row.score.details.gate.verdict == "share":
-            file.add(clean(row.trace).to_json())
-            count += 1
+    def __init__(self, path: Path, policy: Policy) -> None:
+        self._path, self._clean, self._count = path, _redactions(policy), 0
+        self._file = LinesFile(path)
 
-    stack.callback(lambda: complain(f"{counted(count, 'trace')} at or above the gate, redacted, in {path}"))
-    return add
+    def add(self, trace: "ReasoningTrace") -> None:
+        """One more."""
+        self._file.add(self._clean(trace).to_json())
+        self._count += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        complain(f"{counted(self._count, 'trace')} at or above the gate, redacted, in {self._path}")
+
+
+def _events(stack: ExitStack, policy: Policy, target: str, *, resume: bool) -> Write:
+    from scalepan.otel import EvaluationWriter
+    from scalepan.trace.writers.events import subject_of
+
+    writer = EvaluationWriter(target, policy, append=resume)
+
+    def finish(kind: type[BaseException] | None, *_: object) -> None:
+        writer.close(once=kind is not None)
+        if writer.problem is not None:
+            total = counted(writer.delivered + writer.lost, "event")
+            computed = "; all values were computed" if kind is None else ""
+            complain(f"{writer.lost:,} of {total} not delivered: {writer.problem}{computed}")
+            if kind is None:
+                raise SystemExit(UNDELIVERED)
+
+    stack.push(finish)
+    return lambda _, row: writer.add(row.score, subject_of(row.trace), label=row.score.details.gate.verdict)
 
 
 def _converted(stack: ExitStack, policy: Policy, to: str, out: Path | None) -> Write:
@@ -160,14 +213,12 @@ def _writer(to: str) -> "Callable[[ReasoningTrace], bytes]":
 
 def _rejected(stack: ExitStack, policy: Policy, path: Path) -> Callable[[TraceItem], object]:
     from scalepan.redact import Redactor
+    from scalepan.trace.rows import rejected_row
 
     file, redactor = stack.enter_context(LinesFile(path)), Redactor(policy.redact)
 
     def add(item: TraceItem) -> None:
         assert isinstance(item.row, BadRow)  # noqa: S101 - only bad records are rejected
-        # The reason may quote the record.
-        reason = redactor.redact(printable(str(item.row.error))).text
-        line: dict[str, Any] = {"file": item.file, "line": item.row.line or None, "error": reason}
-        file.add(line)
+        file.add(rejected_row(item.file, item.row, redactor))
 
     return add

@@ -16,9 +16,11 @@ from scalepan.errors import counted
 from scalepan.evals import CaseFile, Evaluator, OutputFile, diagnose
 from scalepan.evals.summary import RunSummary
 from scalepan.policy import Policy, load_policy
+from scalepan.redact import Redactor
 from scalepan.samples import CASES, CLAIMS, OUTPUTS, TRACES
 from scalepan.trace.batch import Skipped, read_files, value_items
 from scalepan.trace.files import input_files
+from scalepan.trace.overview.made import overview_of
 from scalepan.trace.readers import BadRow
 from scalepan.trace.summary import Summary
 from scalepan.trace.value import TraceValuer
@@ -45,7 +47,7 @@ def demo() -> None:
     encoder = find_encoder(policy.embed)
     valuer = TraceValuer(policy, embedder=encoder)
     show(Rule("How valuable is each trace?"))
-    summary = Summary()
+    summary = Summary(policy.value, encoder=encoder is not None)
     explained = None
     for item in value_items(read_files(input_files(TRACES)), valuer):
         if isinstance(item, Skipped):
@@ -58,8 +60,8 @@ def demo() -> None:
             summary.add(row)
             if row.trace.id == EXPLAINED:
                 explained = row
-    show(*summary_view(summary))
-    show(f"{counted(summary.bad, 'bad row')} reported and skipped", "")
+    show(*summary_view(overview_of(summary, Redactor(policy.redact)), summary.listing.rows))
+    show(f"{counted(summary.rejects.count, 'bad row')} reported and skipped", "")
     if explained is not None:
         show(Rule("And why? One of them in full"), *explanation(explained), "")
     show(Rule("Is the output right? Golden cases against outputs"))

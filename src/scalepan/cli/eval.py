@@ -13,6 +13,7 @@ import msgspec
 
 from scalepan.cli._common import complain, json_option, policy_option, progress, show, show_json, store_option
 from scalepan.cli._keep import keep_option, kept
+from scalepan.cli.eval_compare import compare_
 from scalepan.embed import find_encoder
 from scalepan.errors import InputError, counted, printable
 from scalepan.evals import Case, CaseFile, CaseResult, Diagnosis, Evaluator, Output, OutputFile, as_task, diagnose
@@ -42,8 +43,12 @@ def eval_() -> None:
     \b
     Examples:
       scalepan eval run cases.yaml --outputs outputs.jsonl
+      scalepan eval compare main.jsonl branch.jsonl
       scalepan eval lint cases.yaml
     """
+
+
+eval_.add_command(compare_)
 
 
 @eval_.command()

@@ -8,11 +8,11 @@ import msgspec
 from scalepan.cli._common import json_option, say, show, show_json
 from scalepan.cli._memory import Asker, as_text, opened, purposes_option
 from scalepan.cli._options import given, options_of
-from scalepan.cli.memory_admin import calibrate, rescan, sql, stats
+from scalepan.cli.memory_admin import calibrate, contradictions, rescan, sql, stats
 from scalepan.cli.memory_bench import bench
 from scalepan.cli.memory_file import add, export, import_
 from scalepan.errors import InputError, counted, printable, shorten
-from scalepan.memory.requests import ACTIVATE, FORGET, GET, LIST, SEARCH, VOTE, Ask
+from scalepan.memory.requests import ACTIVATE, FORGET, GET, LIST, SEARCH, UPDATE, VOTE, Ask
 from scalepan.store.operation import Operation
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def memory() -> None:
     """
 
 
-for command in (add, bench, calibrate, export, import_, rescan, sql, stats):
+for command in (add, bench, calibrate, contradictions, export, import_, rescan, sql, stats):
     memory.add_command(command)
 
 
@@ -84,6 +84,10 @@ def _recall(operation: "Operation[Ask, Recall]", options: dict[str, Any]) -> Non
         say(f"{asked['why']}: {found.why}")
 
 
+def _replaced(claim: Any) -> str:
+    return f"; superseded by {claim.superseded_by}" if claim.superseded_by else ""
+
+
 def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
     """A recall for people: the claims, and what the recall itself was like."""
     from rich.text import Text
@@ -96,7 +100,9 @@ def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
             lines += [
                 Text.assemble((f"{one.rank}. ", "bold"), printable(one.text)),
                 Text(
-                    f"   {one.id}  {one.claim.kind}, {one.claim.scope}, {one.claim.boundary_class}  {one.reason}", "dim"
+                    f"   {one.id}  {one.claim.kind}, {one.claim.scope}, {one.claim.boundary_class}  {one.reason}"
+                    f"{_replaced(one.claim)}",
+                    "dim",
                 ),
                 score_table(one.score_final),
                 "",
@@ -114,7 +120,7 @@ def recall_view(found: Any, *, explain: bool = False) -> list[Any]:
                         ),
                         one.id,
                         shorten(one.text, SHOWN_TEXT),
-                        Text(one.reason, "dim"),
+                        Text(f"{one.reason}{_replaced(one.claim)}", "dim"),
                     ]
                     for one in found
                 ],
@@ -194,6 +200,24 @@ def list_(limit: int, purposes: tuple[str, ...], as_json: bool, **options: Any) 
         for c in found
     ]
     show(table(["claim", "kind", "scope", "class", "use", "conf", "text"], rows, right=["use", "conf"]))
+
+
+@memory.command()
+@options_of(UPDATE, without=("provenance", "entities"))
+@json_option
+def update(as_json: bool, **options: Any) -> None:
+    """Change a claim: what is given is new, the rest stays. --clear takes something away.
+
+    \b
+    Examples:
+      scalepan memory update clm_9f2c… --text "The staging database is reset every Tuesday"
+      scalepan memory update clm_9f2c… --valid-until 2026-06-30
+      scalepan memory update clm_9f2c… --clear supersedes
+    """
+    asked = given(UPDATE, options)
+    with opened(options) as opened_memory:
+        changed = opened_memory.update(**asked)
+    show_json(changed) if as_json else say(f"{changed.id}  {shorten(changed.text, SHOWN_TEXT)}")
 
 
 @memory.command()

@@ -1,4 +1,4 @@
-"""scalepan memory calibrate, rescan, stats, sql: looking after what is remembered."""
+"""scalepan memory calibrate, contradictions, rescan, stats, sql: looking after what is remembered."""
 
 from typing import Any
 
@@ -6,8 +6,10 @@ import click
 import msgspec
 
 from scalepan.cli._common import complain, json_option, open_input, progress, show, show_json
-from scalepan.cli._memory import as_text, json_rows, opened
-from scalepan.errors import InputError, counted, printable
+from scalepan.cli._memory import as_text, json_rows, opened, purposes_option
+from scalepan.cli._options import given, options_of
+from scalepan.errors import InputError, counted, printable, shorten
+from scalepan.memory.requests import CONTRADICTIONS
 
 
 @click.command()
@@ -67,6 +69,35 @@ def _raised(error: InputError | None) -> bool:
     if error is not None:
         raise error
     return False
+
+
+@click.command()
+@options_of(CONTRADICTIONS)
+@purposes_option
+@json_option
+def contradictions(purposes: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Pairs of claims that may contradict each other: near texts in which one value differs. Nothing is changed.
+
+    Where the newer one is right, 'scalepan memory update NEWER --supersedes OLDER' says so.
+
+    \b
+    Examples:
+      scalepan memory contradictions
+      scalepan memory contradictions --claim clm_9f2c… --json
+    """
+    asked = given(CONTRADICTIONS, options)
+    with opened(options, purposes) as opened_memory:
+        found = opened_memory.contradictions(**asked)
+    if as_json:
+        show_json(found)
+        return
+    for pair in found.pairs:
+        show(
+            f"{pair.newer.id}  {shorten(printable(pair.newer.text), 90)}",
+            f"{pair.older.id}  {shorten(printable(pair.older.text), 90)}",
+            f"  {printable(pair.evidence)}",
+        )
+    show(f"{counted(len(found.pairs), 'pair')}; {counted(found.looked_at, 'claim')} looked at")
 
 
 @click.command()

@@ -74,17 +74,20 @@ def _show_added(added: Any, as_json: bool) -> None:
         show_json(added)
     else:
         cut = "".join(f", {count} {kind} cut" for kind, count in added.redacted.items())
-        say(f"{added.id}  {'kept' if added.created else 'known already'}, class {added.boundary_class}{cut}")
+        replaced = f", and replaced by {added.superseded_by}" if added.superseded_by else ""
+        say(f"{added.id}  {'kept' if added.created else 'known already'}{replaced}, class {added.boundary_class}{cut}")
 
 
 def _add_file(memory: Memory, file: str, defaults: dict[str, Any], strict: bool, as_json: bool) -> None:
     """Remember the claims of a file, a page at a time; bad rows are told and skipped."""
     counts = {True: 0, False: 0}
+    kept: dict[str, str] = {}
     size = Path(file).stat().st_size if Path(file).is_file() else None
     with open_input(file) as stream, progress("adding", size) as bar:
         rows = _good_rows(memory, stream, file, defaults, strict)
         while page := list(islice(rows, ADDED_AT_ONCE)):
-            for added in memory.add_many(page):
+            for row, added in zip(page, memory.add_many(_naming(page, kept)), strict=True):
+                kept |= {row["id"]: added.id} if row.get("id") not in (None, added.id) else {}
                 counts[added.created] += 1
                 if as_json:
                     show_json(added)
@@ -94,6 +97,11 @@ def _add_file(memory: Memory, file: str, defaults: dict[str, Any], strict: bool,
         click.echo(f"{counts[True]:,} kept, {counts[False]:,} known already")
     if not any(counts.values()):
         raise InputError("no good claim in it", file=file)
+
+
+def _naming(page: list[dict[str, Any]], kept: dict[str, str]) -> list[dict[str, Any]]:
+    """What replaces a claim of an earlier page whose text was known, under the id that it is known by."""
+    return [row | {"supersedes": kept[row["supersedes"]]} if row.get("supersedes") in kept else row for row in page]
 
 
 def _good_rows(
@@ -116,7 +124,7 @@ def _good_rows(
 
 
 def _fault(memory: Memory, row: dict[str, Any], file: str, number: int) -> InputError | None:
-    from scalepan.memory.memory import new_claim
+    from scalepan.memory.plain import new_claim
 
     try:
         claim = new_claim(row, number - 1)

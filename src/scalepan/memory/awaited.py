@@ -95,6 +95,7 @@ class AsyncMemory:
     forget = _awaited(Memory.forget)
     vote = _awaited(Memory.vote)
     undo_vote = _awaited(Memory.undo_vote)
+    contradictions = _awaited(Memory.contradictions)
     link = _awaited(Memory.link)
     stats = _awaited(Memory.stats)
     export = _iterated(Memory.export)

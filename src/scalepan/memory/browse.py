@@ -9,6 +9,7 @@ from scalepan import clock
 from scalepan.errors import NotFoundError
 from scalepan.memory.claim import Fading
 from scalepan.memory.recall.boundary import check_whole, reach, reach_to_change
+from scalepan.memory.recall.succession import told_of
 from scalepan.memory.redaction import clean_text, exported, outgoing
 from scalepan.memory.requests import (
     EXPORT,
@@ -44,7 +45,8 @@ def get(here: "Here", request: Get) -> Got:
     rules = memory_state(here).rules(here, request)
     within = reach(request.who, "get", rules.policy.boundary)
     claim = claim_within(here, request.claim, within, _fading(rules))
-    return Got(outgoing(claim, rules, within))
+    (told,) = told_of(here, [claim], within)
+    return Got(outgoing(told, rules, within))
 
 
 def _fading(rules: Rules) -> Fading:
@@ -57,7 +59,7 @@ def list_claims(here: "Here", request: List) -> Listed:
     rules = memory_state(here).rules(here, request)
     within = reach(request.who, "list", rules.policy.boundary, request.scopes)
     rows = here.claims.newest(within, request.kinds, after=request.after, limit=request.limit + 1)
-    found = claims_of(here, rows[: request.limit], _fading(rules))
+    found = told_of(here, claims_of(here, rows[: request.limit], _fading(rules)), within)
     return Listed([outgoing(claim, rules, within) for claim in found], more=len(rows) > request.limit)
 
 

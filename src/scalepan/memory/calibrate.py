@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from scalepan import clock
 from scalepan.errors import InputError
 from scalepan.memory.rank import norm_bm25, norm_cos, parameters
 from scalepan.memory.recall.boundary import check_whole, reach
@@ -17,6 +18,7 @@ from scalepan.memory.recall.candidates.query import Hit
 from scalepan.memory.recall.contexts import raw_scores
 from scalepan.memory.recall.deadline import Deadline
 from scalepan.memory.recall.search import search_query
+from scalepan.memory.recall.succession import true_at
 from scalepan.memory.recall.weigh import calibrated
 from scalepan.memory.requests import (
     CANDIDATES,
@@ -48,7 +50,8 @@ def candidates(here: "Here", request: AskCandidates) -> LevelCandidates:
     ask = request.ask
     rules = keep.rules(here, ask)
     policy = rules.policy.retrieval
-    within = reach(ask.who, "search", rules.policy.boundary, ask.scopes, ask.at)
+    moment = true_at(ask, ask.at if ask.at is not None else clock.time())
+    within = reach(ask.who, "search", rules.policy.boundary, ask.scopes, ask.at, moment)
     encoder = keep.encoder(here, rules.policy) if request.vector_level else None
     query = search_query(here, rules, ask, within, encoder, Deadline(policy.timeout_ms))
     chosen = parameters(ask.query, policy, ask.alpha, ask.k)

@@ -41,9 +41,13 @@ Position = Annotated[Count | None, Meta(description="Its number in the source; n
 SaidAt = Annotated[
     str | None, Meta(description="When it was said or seen, such as 2026-01-31T12:00:00+09:00; without a zone, UTC.")
 ]
+ValidFrom = Annotated[str | None, Meta(description="Since when it is true; before that it is not recalled.")]
+ValidUntil = Annotated[str | None, Meta(description="When it stops being true; from then on it is not recalled.")]
+Supersedes = Annotated[Id | None, Meta(description="The claim that it replaces, which is then not recalled any more.")]
 PLACE = ("conversation", "turn", "speaker", "position", "said_at")
 """The fields that say where a claim stands."""
-TIMES = ("said_at",)
+PERIOD = ("valid_from", "valid_until")
+TIMES = ("said_at", *PERIOD)
 """Fields of a claim that are times: text in answers, seconds in the table."""
 
 
@@ -101,6 +105,9 @@ class NewClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     speaker: Speaker = None
     position: Position = None
     said_at: SaidAt = None
+    valid_from: ValidFrom = None
+    valid_until: ValidUntil = None
+    supersedes: Supersedes = None
     id: Id | None = None
     """Only for claims that come from another store; else one is made."""
     created_at: str | None = None
@@ -135,11 +142,22 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     speaker: str | None = None
     position: int | None = None
     said_at: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    """Of those that the caller may read, the claim that replaced it."""
 
     def place(self) -> dict[str, str | int]:
         """Where it stands, as far as it is known."""
-        said = ((name, getattr(self, name)) for name in PLACE)
-        return {name: value for name, value in said if value is not None}
+        return self._known(*PLACE)
+
+    def validity(self) -> dict[str, str | int]:
+        """When it is true, what it replaces and what replaced it, as far as it is known."""
+        return self._known(*PERIOD, "supersedes", "superseded_by")
+
+    def _known(self, *names: str) -> dict[str, str | int]:
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
 resolved(NewClaim, Provenance)
@@ -180,6 +198,8 @@ def claim_of(row: ClaimRow, entities: Iterable[EntityName] = (), fading: Fading 
         updated_at=None if row.updated_at is None else written(row.updated_at),
         provenance=_decode_provenance(row.provenance or "{}"),
         said_at=None if row.said_at is None else written(row.said_at),
+        valid_from=None if row.valid_from is None else written(row.valid_from),
+        valid_until=None if row.valid_until is None else written(row.valid_until),
         entities=[Entity(entity.name, entity.type) for entity in entities],  # type: ignore[arg-type]
     )
 

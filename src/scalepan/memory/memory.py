@@ -7,16 +7,18 @@ from typing import Any
 import msgspec
 
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
-from scalepan.errors import ConflictError, InputError
+from scalepan.errors import ConflictError
 from scalepan.memory.calibrate import Fitted, fit, text_side, vector_side
-from scalepan.memory.claim import Claim, NewClaim, Provenance
+from scalepan.memory.claim import Claim, NewClaim
 from scalepan.memory.method import asked_by, checked, converted, do, does
+from scalepan.memory.plain import IMPORTED, exported, new_claim, oldest_first, renamed
 from scalepan.memory.recall.answers import Recall
 from scalepan.memory.requests import (
     ACTIVATE,
     ADD,
     BACKFILL,
     CANDIDATES,
+    CONTRADICTIONS,
     EXPORT,
     FORGET,
     GET,
@@ -37,6 +39,8 @@ from scalepan.memory.requests import (
     AskCandidates,
     AskVotes,
     Backfill,
+    Contradicting,
+    Contradictions,
     ExportPage,
     Forget,
     Get,
@@ -138,15 +142,21 @@ class Memory:
     def add_many(
         self, claims: Iterable[NewClaim | Mapping[str, Any] | str], progress: Progress | None = None
     ) -> Sequence[Added]:
-        """Remember many things, a thousand at a time; what became of each, in their order."""
+        """Remember many things, a thousand at a time; what became of each, in their order.
+
+        One may replace another that stands before it, by the id that it was given with.
+        """
         done: list[Added] = []
+        kept: dict[str, str] = {}
         if isinstance(claims, (str, Mapping, NewClaim)):
             claims = [claims]  # one that is meant as such, and not its letters or keys
         elif not isinstance(claims, Iterable):
             raise wrong("claims", claims, "a list of texts, dicts or NewClaims")
         for page in _pages(claims):
-            good = [new_claim(claim, number) for number, claim in enumerate(page, len(done))]
-            done += do(self, ADD, Add(good)).claims
+            good = [renamed(new_claim(claim, number), kept) for number, claim in enumerate(page, len(done))]
+            added = do(self, ADD, Add(good)).claims
+            kept |= {c.id: one.id for c, one in zip(good, added, strict=True) if c.id not in (None, one.id)}
+            done += added
             if progress is not None:
                 progress(len(done))
         return done
@@ -204,6 +214,11 @@ class Memory:
         """Take a vote back: the claim's numbers become what they would be without it."""
         return voted
 
+    @does(CONTRADICTIONS, Contradictions)
+    def contradictions(self, found: Contradicting) -> Contradicting:
+        """Pairs of claims that may contradict each other, with the evidence. Nothing is changed: see `supersedes`."""
+        return found
+
     @does(LINK, Link)
     def link(self, linked: Linked) -> str:
         """Relate two claims, or a claim and an entity; the relation's id."""
@@ -215,15 +230,24 @@ class Memory:
         return figures
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Every claim of the project as plain data that `import_` takes."""
+        """Every claim of the project as plain data that `import_` takes: what replaces another comes after it."""
         after: str | None = None
+        gone_out: set[str] = set()
+        replacing: dict[str, Claim] = {}
         while True:
             page = do(self, EXPORT, ExportPage(after=after))
             for claim in page.claims:
+                if claim.supersedes is not None:
+                    replacing[claim.id] = claim
+                    continue
+                gone_out.add(claim.id)
                 yield exported(claim)
             if not page.more:
-                return
+                break
             after = page.claims[-1].id
+        for claim in oldest_first(replacing):
+            yield exported(claim, gone_out)
+            gone_out.add(claim.id)
 
     def import_(self, claims: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> Sequence[Added]:
         """Take in what another memory exported, ids and times included."""
@@ -231,7 +255,7 @@ class Memory:
             raise wrong("claims", claims, "a list of claims, as export gives them")
         legal = "a dict, as export gives it"
         rows = (as_mapping(f"claims[{number}]", claim, legal) for number, claim in enumerate(claims))
-        return self.add_many(({k: v for k, v in row.items() if k in _IMPORTED} for row in rows), progress)
+        return self.add_many(({k: v for k, v in row.items() if k in IMPORTED} for row in rows), progress)
 
     def rescan(self, progress: Progress | None = None) -> tuple[int, int]:
         """Redact everything once more, after a rule changed; how many were looked at, and how many changed.
@@ -327,43 +351,6 @@ class Memory:
         self.store.call(
             "store.set_policy", SetPolicy(text, self.who.tenant, self.who.project, self.who.actor, replaced)
         )
-
-
-_IMPORTED = frozenset(NewClaim.__struct_fields__)
-
-
-def exported(claim: Claim) -> dict[str, Any]:
-    """A claim as it leaves for another store."""
-    data: dict[str, Any] = {name: getattr(claim, name) for name in NewClaim.__struct_fields__}
-    data["provenance"] = msgspec.to_builtins(claim.provenance)
-    data["entities"] = msgspec.to_builtins(claim.entities)
-    return {name: value for name, value in data.items() if value not in (None, [], {})}
-
-
-def new_claim(claim: NewClaim | Mapping[str, Any] | str, number: int) -> NewClaim:
-    """Something to remember, checked; InputError names the field. Entities may be plain names."""
-    if isinstance(claim, NewClaim):
-        claim = msgspec.structs.asdict(claim)
-    legal = "a text, a dict or a NewClaim"
-    data: Any = {"text": claim} if isinstance(claim, str) else dict(as_mapping(f"claims[{number}]", claim, legal))
-    if isinstance(data.get("provenance"), Provenance):
-        data["provenance"] = msgspec.to_builtins(data["provenance"])
-    if data.get("source") is not None:
-        data["provenance"] = _with_source(data)
-    data.pop("source", None)
-    if isinstance(data.get("entities"), (list, tuple)):
-        data["entities"] = [{"name": e} if isinstance(e, str) else msgspec.to_builtins(e) for e in data["entities"]]
-    return converted(data, NewClaim, id_=str(data.get("id") or f"number {number + 1}"))
-
-
-def _with_source(data: Mapping[str, Any]) -> Any:
-    """`source` of a claim is short for that of its provenance."""
-    provenance = data.get("provenance") or {}
-    if not isinstance(provenance, Mapping):
-        return provenance  # told when it is checked
-    if provenance.get("source") not in (None, data["source"]):
-        raise InputError("is given twice, here and in provenance", path="source")
-    return {**provenance, "source": data["source"]}
 
 
 def _overlay(policy: str | os.PathLike[str] | Policy | Mapping[str, Any] | None) -> bytes:

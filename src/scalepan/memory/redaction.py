@@ -15,7 +15,7 @@ from scalepan.store.request import Who
 VERBATIM = frozenset(
     [
         *("id", "tenant", "project", "session", "kind", "scope", "boundary_class", "content_hash"),
-        *("created_at", "updated_at", "merged_into", "conversation", *TIMES),
+        *("created_at", "updated_at", "merged_into", "conversation", "supersedes", "superseded_by", *TIMES),
     ]
 )
 """Fields of a claim that hold no free text: ids, names with a grammar, times, digests. Any other text is redacted, also

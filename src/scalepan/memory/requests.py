@@ -23,8 +23,11 @@ from scalepan.memory.claim import (
     Share,
     Signal,
     Speaker,
+    Supersedes,
     Text,
     Turn,
+    ValidFrom,
+    ValidUntil,
 )
 from scalepan.memory.recall.answers import Recall
 from scalepan.names import Id, Label
@@ -36,7 +39,9 @@ from scalepan.store.request import Request
 
 LATEST = 250_000_000_000.0  # in the year 9892: the last that calendars know, with room for what expires later
 
-Clearable = Literal["quality", "conversation", "turn", "speaker", "position", "said_at"]
+Clearable = Literal[
+    "quality", "conversation", "turn", "speaker", "position", "said_at", "valid_from", "valid_until", "supersedes"
+]
 """What a claim can lose."""
 
 if TYPE_CHECKING:
@@ -77,6 +82,13 @@ class Ask(_Query, frozen=True, kw_only=True):
             "retrieval.diversity.search."
         ),
     ] = None
+    as_of: Annotated[
+        str | None,
+        Meta(
+            description="What was true then: a time such as 2026-01-31, without a zone in UTC. What was replaced since "
+            "then comes back, and says by what. Default: now."
+        ),
+    ] = None
     at: Annotated[
         Annotated[float, Meta(ge=0, le=LATEST)] | None,
         Meta(description="Seconds since 1970 that count as now: to recompute an old answer."),
@@ -99,6 +111,9 @@ class Added(msgspec.Struct, frozen=True):
     created: Annotated[bool, Meta(description="false: it was already known, under this id.")]
     boundary_class: str
     redacted: Annotated[dict[str, int], Meta(description="What was cut from it, by kind.")] = {}
+    superseded_by: Annotated[
+        str | None, Meta(description="It was known, and this claim replaced it: it is not recalled.")
+    ] = None
 
 
 class AllAdded(msgspec.Struct, frozen=True):
@@ -136,6 +151,9 @@ class Update(Get, frozen=True, kw_only=True):
     speaker: Speaker = None
     position: Position = None
     said_at: SaidAt = None
+    valid_from: ValidFrom = None
+    valid_until: ValidUntil = None
+    supersedes: Supersedes = None
     clear: Annotated[Sequence[AnyClearable], Meta(description="What it is to lose.")] = ()
 
 
@@ -210,6 +228,44 @@ class Listed(msgspec.Struct, frozen=True):
 
     claims: list[Claim]
     more: bool
+
+
+class _OfClaim(Request, frozen=True):
+    """What of a request is given by position."""
+
+    claim: Annotated[Id | None, Meta(description="Only what contradicts this claim.")] = None
+
+
+class Contradictions(_OfClaim, frozen=True, kw_only=True):
+    """Which claims to compare. Nothing is changed by it."""
+
+    limit: Annotated[AtMost1000, Meta(description="How many pairs at most.")] = 20
+    look_at: Annotated[
+        AtMost1000, Meta(description="How many claims, those last changed first, are compared with others.")
+    ] = 200
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Two claims that may contradict each other, and in what. To accept it, let the newer supersede the older."""
+
+    newer: Claim
+    older: Claim
+    kind: Literal["number", "date", "name", "negation"]
+    says: str
+    instead_of: str
+    alike: float
+    """The share of their words that both have, from 0 to 1."""
+    entities: list[str]
+    """What both are about."""
+    evidence: str
+
+
+class Contradicting(msgspec.Struct, frozen=True):
+    """The pairs, the likest first; how many claims were looked at, and whether that were all that were asked for."""
+
+    pairs: list[Contradiction]
+    looked_at: int
+    complete: bool
 
 
 class Link(Request, frozen=True):
@@ -349,6 +405,7 @@ class VotedPairs(msgspec.Struct, frozen=True):
 
 CANDIDATES = Operation("memory.candidates", AskCandidates, LevelCandidates)
 VOTED_PAIRS = Operation("memory.voted_pairs", AskVotes, VotedPairs)
+CONTRADICTIONS = Operation("memory.contradictions", Contradictions, Contradicting)
 GET = Operation("memory.get", Get, Got)
 LIST = Operation("memory.list", List, Listed)
 LINK = Operation("memory.link", Link, Linked)

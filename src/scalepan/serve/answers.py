@@ -29,6 +29,10 @@ class RecalledClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     speaker: Annotated[str, Meta(description="Who said it, where that is known.")] | None = None
     position: int | None = None
     said_at: str | None = None
+    valid_from: str | None = None
+    valid_until: str | None = None
+    supersedes: str | None = None
+    superseded_by: Annotated[str, Meta(description="The claim that replaced it since then.")] | None = None
     features: Annotated[dict[str, Any], Meta(description="s_text, s_vec, S and g; with breakdown.")] | None = None
     reason: str | None = None
 

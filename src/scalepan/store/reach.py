@@ -20,3 +20,5 @@ class Reach(NamedTuple):
     """What the invariants ask of each claim, the facts of the request filled in: all must be true of it."""
     moment: float | None = None
     """Now, in seconds since 1970, where a rule asks for a claim's age; then only equal moments read the same."""
+    valid_at: float | None = None
+    """When a claim must be true and not replaced yet, in seconds since 1970; None: whenever."""

@@ -19,6 +19,8 @@ from scalepan.text.days import Days, SaidDate
 
 LONGEST = 4_000
 """Characters of a text that are looked at."""
+LOOK_BACK = 60
+"""How far before a date the words may stand that say what of it is meant."""
 MOST = 16
 """How many dates are read; nobody asks about more."""
 
@@ -99,7 +101,7 @@ def _joined(found: Sequence[SaidDate], text: str) -> list[SaidDate]:
 
 def _stretch(first: SaidDate, last: SaidDate, text: str) -> SaidDate | None:
     between = _JOINS.fullmatch(text, first.end, last.at) if first.end < last.at <= first.end + 20 else None
-    if between is None or (between["and"] and not _BETWEEN.search(text, 0, first.at)):
+    if between is None or (between["and"] and not _BETWEEN.search(text, max(first.at - LOOK_BACK, 0), first.at)):
         return None
     begin, end = _in_year(first, last.year), _in_year(last, first.year)
     if begin[0] >= end[1]:
@@ -121,11 +123,11 @@ def _meant(said: SaidDate, text: str, now: datetime) -> TimeSpan | None:
     try:
         first, after = said.days
         at = said.at
-        if offset := _OFFSET.search(text, 0, at):
+        if offset := _OFFSET.search(text, max(at - LOOK_BACK, 0), at):
             first, after = _moved(offset, said.days, now)
             return TimeSpan(offset.start(), said.end, _seconds(first, now), _seconds(after, now))
         start, end = _seconds(first, now), _seconds(after, now)
-        way = None if said.closed else _BEFORE.search(text, 0, at) or _BEHIND.match(text, said.end)
+        way = None if said.closed else _BEFORE.search(text, max(at - LOOK_BACK, 0), at) or _BEHIND.match(text, said.end)
         return _opened(said, way["way"].lower() if way else "", start, end, now)
     except (ValueError, OverflowError, OSError):
         return None

@@ -96,7 +96,11 @@ def _figures(match: re.Match[str], _: datetime) -> list[SaidDate]:
 
 def _day(match: re.Match[str], now: datetime) -> list[SaidDate]:
     number, first = _month_of(match), int(match["day"])
-    if match["month"] in _VERBS and not match["year"] and not _MEANT.search(match.string, 0, match.start()):
+    if (
+        match["month"] in _VERBS
+        and not match["year"]
+        and not _MEANT.search(match.string, max(match.start() - 12, 0), match.start())
+    ):
         return []
     of = int(match["year"]) if match["year"] else None
     begin = days.one(date(of, number, first)) if of else days.recent(now.date(), number, first)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from scalepan.lazy import lazily
 
 if TYPE_CHECKING:
+    from scalepan.trace.arrow import value_table
     from scalepan.trace.gate import Raise, ValueGate
     from scalepan.trace.model import Metadata, Outcome, ReasoningTrace, Step, Task, Tool, trace_schema
     from scalepan.trace.readers import BadRow, TraceLine, read_jsonl
@@ -33,11 +34,13 @@ __all__ = [
     "record",
     "recorded_tool",
     "trace_schema",
+    "value_table",
 ]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "scalepan.trace.arrow": ["value_table"],
         "scalepan.trace.gate": ["ValueGate", "Raise"],
         "scalepan.trace.model": ["Metadata", "Outcome", "ReasoningTrace", "Step", "Task", "Tool", "trace_schema"],
         "scalepan.trace.readers": ["BadRow", "TraceLine", "read_jsonl"],

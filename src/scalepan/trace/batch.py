@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from scalepan.errors import InputError, ScalepanError
-from scalepan.score import Score
 from scalepan.trace.files import InputFile
+from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.readers import (
     BadRow,
     SeenRecords,
@@ -19,24 +21,19 @@ from scalepan.trace.readers import (
     read_source,
     reader_named,
 )
-from scalepan.trace.summary import Valued
 from scalepan.trace.value import TraceValuer
+from scalepan.trace.valued import Valued
 
 
-class TraceItem(NamedTuple):
+class TraceItem(msgspec.Struct, frozen=True):
     """A trace or a bad record, and where it is."""
 
     file: str
     number: int
     """Its number in the file, from 1, bad records counted."""
     row: TraceLine | BadRow
-    score: Score | None = None
-    """A trace's value, after `value_items`."""
-
-    @property
-    def valued(self) -> Valued | None:
-        """The trace with its value; None for a bad record."""
-        return Valued(self.row.trace, self.score) if isinstance(self.row, TraceLine) and self.score else None
+    valued: Valued | None = None
+    """The trace with its value, after `value_items`."""
 
 
 class Skipped(NamedTuple):
@@ -45,6 +42,8 @@ class Skipped(NamedTuple):
     file: str
 
 
+TELL_EVERY = 16
+"""Asking the system for a position costs as much as valuing a trace."""
 Position = Callable[[int], None]
 """Told how many bytes of all files have been read."""
 
@@ -70,7 +69,7 @@ def read_files(
                 for row in read_source(source, format, seen):
                     number += 1
                     yield TraceItem(file.name, number, row)
-                    if position is not None:
+                    if position is not None and number % TELL_EVERY == 1:
                         position(before + source.position)
         except ScalepanError as error:
             problem = error if isinstance(error, InputError) else InputError(str(error), file=file.name)
@@ -91,17 +90,31 @@ def value_items(
     items: Iterable[TraceItem | Skipped], valuer: TraceValuer, *, strict: bool = False
 ) -> Iterator[TraceItem | Skipped]:
     """The same items, each trace with its value; with `strict` the first bad record is raised."""
+    if valuer.batch_size == 1:
+        for item in items:
+            yield _with_value(item, valuer.value_alone, strict=strict)
+        return
     remaining = iter(items)
     while some := list(islice(remaining, valuer.batch_size)):
-        scores = valuer.evaluate_many(
-            item.row.trace for item in some if isinstance(item, TraceItem) and isinstance(item.row, TraceLine)
-        )
+        value = _encoded_together(some, valuer)
         for item in some:
-            if isinstance(item, Skipped):
-                yield item
-            elif isinstance(item.row, TraceLine):
-                yield item._replace(score=next(scores))
-            elif strict:
-                raise item.row.error
-            else:
-                yield item
+            yield _with_value(item, value, strict=strict)
+
+
+def _encoded_together(items: list[TraceItem | Skipped], valuer: TraceValuer) -> Callable[[ReasoningTrace], Valued]:
+    traces = [item.row.trace for item in items if isinstance(item, TraceItem) and isinstance(item.row, TraceLine)]
+    values = valuer.value_many(traces)
+    return lambda _: next(values)
+
+
+def _with_value(
+    item: TraceItem | Skipped, value: Callable[[ReasoningTrace], Valued], *, strict: bool
+) -> TraceItem | Skipped:
+    if isinstance(item, Skipped):
+        return item
+    row = item.row
+    if isinstance(row, TraceLine):
+        return TraceItem(item.file, item.number, row, value(row.trace))
+    if strict:
+        raise row.error
+    return item

@@ -12,8 +12,9 @@ from scalepan.errors import InputError
 
 STDIN = "-"
 ENDINGS = (
-    *(".jsonl", ".json", ".ndjson", ".parquet", ".eval", ".traj", ".har", ".pb", ".binpb"),
-    *(".jsonl.gz", ".json.gz", ".ndjson.gz", ".pb.gz", ".jsonl.zst", ".json.zst", ".ndjson.zst", ".pb.zst"),
+    *(".jsonl", ".json", ".ndjson", ".parquet", ".eval", ".traj", ".har", ".pb", ".binpb", ".csv"),
+    *(".jsonl.gz", ".json.gz", ".ndjson.gz", ".pb.gz", ".csv.gz"),
+    *(".jsonl.zst", ".json.zst", ".ndjson.zst", ".pb.zst", ".csv.zst"),
 )
 """Files that are looked at in a folder. A file that is named is looked at whatever its name is."""
 

@@ -3,7 +3,7 @@
 Pure functions of a trace's shape and the policy, in the contract's order of operations, so that results are exact.
 """
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from scalepan.errors import InputError, counted
 from scalepan.policy.value import ScoringWeights, Value
@@ -11,7 +11,7 @@ from scalepan.score import Part, Rule, Score, Source
 from scalepan.trace.model import STEP_TYPES, ReasoningTrace
 
 
-class Shape(NamedTuple):
+class Shape(Struct, frozen=True, gc=False):
     """What the formulas see of a trace."""
 
     steps: int
@@ -30,15 +30,8 @@ def shape_of(trace: ReasoningTrace) -> Shape:
         # Decoding checks this; a trace built in Python has not been decoded.
         wrong = next(i for i, type_ in enumerate(types) if type_ not in STEP_TYPES)
         raise InputError(f"'{types[wrong]}' is not a step type", id=trace.id, path=f"steps[{wrong}].type")
-    tools = {step.tool.name for step in trace.steps if step.tool is not None}
-    return Shape(
-        steps=len(types),
-        types=len(unique),
-        recoveries=types.count("error_recovery"),
-        tools=len(tools),
-        uses_tools=bool(tools),
-        single_thought=types == ["thought"],
-    )
+    tools = len({tool.name for step in trace.steps if (tool := step.tool) is not None})
+    return Shape(len(types), len(unique), types.count("error_recovery"), tools, tools > 0, types == ["thought"])
 
 
 def complexity(shape: Shape, policy: Value) -> float:
@@ -82,27 +75,35 @@ def outcome_confidence(confidence: float, success: bool, policy: Value) -> float
     return confidence * (1.0 if success else policy.outcome_confidence.failure_factor)
 
 
-class Stated(NamedTuple):
+class Stated(Struct, frozen=True, gc=False):
     """O, and what it could be where the trace does not say."""
 
     value: float
     source: Source
-    note: str
     worst: float
     best: float
+    confidence: float | None
+    success: bool | None
+
+    @property
+    def note(self) -> str:
+        """What the trace states, or what it does not."""
+        if self.confidence is not None and self.success is not None:
+            return f"{self.confidence:g} sure, {'succeeded' if self.success else 'failed'}"
+        stated = (("confidence", self.confidence), ("success", self.success))
+        return f"{' and '.join(name for name, said in stated if said is None)} not stated"
 
 
 def outcome_of(confidence: float | None, success: bool | None, policy: Value) -> Stated:
     """O from what a trace states, and from what it leaves open."""
     if confidence is not None and success is not None:
         value = outcome_confidence(confidence, success, policy)
-        return Stated(value, "measured", f"{confidence:g} sure, {'succeeded' if success else 'failed'}", value, value)
+        return Stated(value, "measured", value, value, confidence, success)
     worst = outcome_confidence(confidence or 0.0, success is True, policy)
     best = outcome_confidence(1.0 if confidence is None else confidence, success is not False, policy)
-    missing = " and ".join(name for name, x in (("confidence", confidence), ("success", success)) if x is None)
     # The fallback is a place between worst and best, so that the value never leaves its own range.
     value = worst + policy.outcome_confidence.fallback * (best - worst)
-    return Stated(value, "default", f"{missing} not stated", worst, best)
+    return Stated(value, "default", worst, best, confidence, success)
 
 
 def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -> float:
@@ -115,59 +116,104 @@ def composite(c: float, n: float, d: float, o: float, weights: ScoringWeights) -
     )  # fmt: skip
 
 
-def rules(base: float, shape: Shape, success: bool, policy: Value) -> tuple[Rule, ...]:
+class RuleChange(Struct, frozen=True, gc=False):
+    """A rule that changed the number, and to what."""
+
+    rule: str
+    after: float
+
+
+def changes(base: float, shape: Shape, success: bool, policy: Value) -> tuple[RuleChange, ...]:
     """The overrides in order, then the clamp; only those that change something.
 
     >>> lone = Shape(steps=1, types=1, recoveries=0, tools=0, uses_tools=False, single_thought=True)
-    >>> [(rule.name, rule.after) for rule in rules(0.4, lone, True, Value())]
-    [('single_step_penalty', 0.1)]
+    >>> changes(0.4, lone, True, Value())
+    (RuleChange(rule='single_step_penalty', after=0.1),)
     """
-    applied: list[Rule] = []
+    applied: list[RuleChange] = []
     score = base
-
-    def change(name: str, after: float, note: str) -> float:
-        if after != score:
-            applied.append(Rule(name, score, after, note))
-        return after
-
     if shape.single_thought:
-        score = change("single_step_penalty", policy.single_step_penalty.value, "one thought and nothing else")
+        score = _change(applied, "single_step_penalty", score, policy.single_step_penalty.value)
     if _earns_bonus(shape, success, policy):
-        after = min(1.0, score + policy.error_recovery_bonus.add)
-        score = change(
-            "error_recovery_bonus", after, f"succeeded after {counted(shape.recoveries, 'recovery', 'recoveries')}"
-        )
+        score = _change(applied, "error_recovery_bonus", score, min(1.0, score + policy.error_recovery_bonus.add))
     if _costs_penalty(shape, policy):
         after = max(0.0, score - policy.zero_diversity_penalty.subtract)
-        score = change(
-            "zero_diversity_penalty", after, f"{counted(shape.tools, 'tool')} in {counted(shape.steps, 'step')}"
-        )
-    change("clamp", min(1.0, max(0.0, score)), "0 to 1")
+        score = _change(applied, "zero_diversity_penalty", score, after)
+    if not 0.0 <= score <= 1.0:
+        _change(applied, "clamp", score, min(1.0, max(0.0, score)))
     return tuple(applied)
 
 
-def value_score(
-    shape: Shape,
-    novelty: Part,
-    outcome: Stated,
-    success: bool | None,
-    weights: ScoringWeights,
-    policy: Value,
-    version: str,
-) -> Score:
+def _change(applied: list[RuleChange], rule: str, score: float, after: float) -> float:
+    if after != score:
+        applied.append(RuleChange(rule, after))
+    return after
+
+
+class ValueNumbers(Struct, frozen=True, gc=False):
+    """The numbers of a trace's value, without their reasons."""
+
+    complexity: float
+    novelty: float
+    tool_diversity: float
+    outcome_confidence: float
+    base: float
+    changes: tuple[RuleChange, ...]
+    value: float
+
+
+def value_numbers(
+    shape: Shape, novelty: float, outcome: Stated, weights: ScoringWeights, policy: Value
+) -> ValueNumbers:
     """The value of a trace, from what is measured of it."""
     c, d = complexity(shape, policy), tool_diversity(shape, policy)
-    base = composite(c, novelty.value, d, outcome.value, weights)
-    applied = rules(base, shape, success is True, policy)
+    base = composite(c, novelty, d, outcome.value, weights)
+    changed = changes(base, shape, outcome.success is True, policy)
+    return ValueNumbers(c, novelty, d, outcome.value, base, changed, changed[-1].after if changed else base)
+
+
+def value_range(
+    numbers: ValueNumbers, shape: Shape, outcome: Stated, weights: ScoringWeights, policy: Value
+) -> tuple[float, float]:
+    """The value at its worst and at its best, whatever the trace leaves open."""
+    c, n, d, success = numbers.complexity, numbers.novelty, numbers.tool_diversity, outcome.success
+    return (
+        after_rules(composite(c, n, d, outcome.worst, weights), shape, success is True, policy),
+        after_rules(composite(c, n, d, outcome.best, weights), shape, success is not False, policy),
+    )
+
+
+def value_score(
+    numbers: ValueNumbers, shape: Shape, novelty: Part, outcome: Stated, weights: ScoringWeights, version: str
+) -> Score:
+    """The numbers with their reasons."""
     used = f"{counted(shape.tools, 'tool')}, {counted(shape.steps, 'step')}"
     parts = (
-        Part("complexity", c, weights.complexity, note=_complexity_note(shape)),
+        Part("complexity", numbers.complexity, weights.complexity, note=_complexity_note(shape)),
         novelty,
-        Part("tool_diversity", d, weights.tool_diversity, note=used),
+        Part("tool_diversity", numbers.tool_diversity, weights.tool_diversity, note=used),
         Part("outcome_confidence", outcome.value, weights.outcome_confidence, outcome.source, outcome.note),
     )
-    value = applied[-1].after if applied else base
-    return Score("value", value, parts=parts, base=base, rules=applied, policy=version)
+    applied = _rules(numbers, shape)
+    return Score("value", numbers.value, parts=parts, base=numbers.base, rules=applied, policy=version)
+
+
+def _rules(numbers: ValueNumbers, shape: Shape) -> tuple[Rule, ...]:
+    starts = (numbers.base, *(change.after for change in numbers.changes))
+    return tuple(
+        Rule(change.rule, before, change.after, _rule_note(change.rule, shape))
+        for before, change in zip(starts, numbers.changes, strict=False)
+    )
+
+
+def _rule_note(rule: str, shape: Shape) -> str:
+    if rule == "single_step_penalty":
+        return "one thought and nothing else"
+    if rule == "error_recovery_bonus":
+        return f"succeeded after {counted(shape.recoveries, 'recovery', 'recoveries')}"
+    if rule == "zero_diversity_penalty":
+        return f"{counted(shape.tools, 'tool')} in {counted(shape.steps, 'step')}"
+    return "0 to 1"
 
 
 def _complexity_note(shape: Shape) -> str:
@@ -177,8 +223,8 @@ def _complexity_note(shape: Shape) -> str:
 
 def after_rules(base: float, shape: Shape, success: bool, policy: Value) -> float:
     """Where the rules lead from `base`."""
-    applied = rules(base, shape, success, policy)
-    return applied[-1].after if applied else base
+    changed = changes(base, shape, success, policy)
+    return changed[-1].after if changed else base
 
 
 def base_needed(threshold: float, shape: Shape, success: bool, policy: Value) -> float | None:

@@ -9,6 +9,7 @@ import msgspec
 from scalepan.score import Part
 
 ROUNDING = 1e-12
+Verdict = Literal["share", "keep"]
 
 
 class Raise(msgspec.Struct, frozen=True, gc=False):
@@ -22,7 +23,7 @@ class Raise(msgspec.Struct, frozen=True, gc=False):
 class ValueGate(msgspec.Struct, frozen=True, kw_only=True):
     """The verdict: share at or above the threshold, else keep."""
 
-    verdict: Literal["share", "keep"]
+    verdict: Verdict
     threshold: float
     short_by: float = 0.0
     would_pass: tuple[Raise, ...] = ()
@@ -38,13 +39,18 @@ class ValueGate(msgspec.Struct, frozen=True, kw_only=True):
         return f"{short}: raise {rises}"
 
 
+def verdict(value: float, threshold: float) -> Verdict:
+    """Share from the threshold on."""
+    return "share" if value >= threshold else "keep"
+
+
 def judge(value: float, threshold: float, parts: Sequence[Part], lift: float | None) -> ValueGate:
     """Compare with the threshold. `lift` is what the parts together lack; None if no lift is enough.
 
     >>> print(judge(0.7, 0.75, [Part("novelty", 0.5, 0.5), Part("complexity", 0.75, 0.5)], lift=0.05))
     keep (0.050 below 0.75): raise novelty by 0.100 to 0.600 or complexity by 0.100 to 0.850
     """
-    if value >= threshold:
+    if verdict(value, threshold) == "share":
         return ValueGate(verdict="share", threshold=threshold)
     rises = [] if lift is None else _rises(parts, lift)
     return ValueGate(verdict="keep", threshold=threshold, short_by=threshold - value, would_pass=tuple(rises))

@@ -7,6 +7,7 @@ written back where they were.
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import repeat
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
@@ -32,13 +33,22 @@ _ORIGIN = "scalepan:origin"
 
 
 class _Unknown(dict[str, Any]):
-    """Unknown keys. Its own type, so that no JSON can pass for one."""
+    """Unknown keys. Its own type, so that no JSON can pass for one; read-only, as all nodes without any share one."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("a trace is immutable; build another one from its to_dict()")
+
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Unknown, (dict(self),)
 
 
 class _Node(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A piece of a trace. Immutable; `extra` holds unknown keys."""
 
-    extra: _Unknown = msgspec.field(default_factory=_Unknown, name=_EXTRA)
+    # The quickest function that returns always the same.
+    extra: _Unknown = msgspec.field(default_factory=repeat(_Unknown()).__next__, name=_EXTRA)
 
 
 class StepOrigin(_Node, frozen=True, kw_only=True):
@@ -63,6 +73,10 @@ class TraceOrigin(_Node, frozen=True, kw_only=True):
     project: str | None = None
     parent: str | None = None
     """Id of the trace whose agent started this one as a sub-agent."""
+    trace_id: str | None = None
+    """Of a log in OpenTelemetry: the trace, in hexadecimal digits."""
+    span_id: str | None = None
+    """The span of the agent's run in it."""
     model: str | None = None
     ended: str | None = None
     """How the run ended, in the log's own word. It is not success."""
@@ -247,20 +261,24 @@ def _explained(data: Mapping[str, Any]) -> InputError:
 
 def _check_whole(trace: ReasoningTrace) -> None:
     """Problems that types cannot express, and what only other tools' logs may leave out."""
-    metadata = trace.metadata
-    if trace.origin is None:
-        stated = {
-            "outcome.confidence": trace.outcome.confidence,
-            "metadata.success": metadata.success,
-            "metadata.quality_score": metadata.quality_score,
-            "metadata.created_at": metadata.created_at,
-        }
-        for path, value in stated.items():
-            if value is None:
-                raise InputError("is missing", id=trace.id, path=path)
+    metadata, confidence = trace.metadata, trace.outcome.confidence
+    stated = metadata.success, metadata.quality_score, metadata.created_at
+    if (confidence is None or None in stated) and trace.origin is None:
+        raise InputError("is missing", id=trace.id, path=_not_stated(trace))
     problem = _utc_fault(metadata.created_at) if metadata.created_at is not None else None
     if problem:
         raise InputError(problem, id=trace.id, path="metadata.created_at")
+
+
+def _not_stated(trace: ReasoningTrace) -> str:
+    """The first thing that a native trace must state and this one does not."""
+    if trace.outcome.confidence is None:
+        return "outcome.confidence"
+    keys = ("success", "quality_score", "created_at")
+    return next(f"metadata.{key}" for key in keys if getattr(trace.metadata, key) is None)
+
+
+_NONE = timedelta(0)
 
 
 def _utc_fault(text: str) -> str | None:
@@ -268,7 +286,7 @@ def _utc_fault(text: str) -> str | None:
         offset = datetime.fromisoformat(text).utcoffset()
     except ValueError:
         offset = None
-    if offset == timedelta(0):
+    if offset == _NONE:
         return None
     example = datetime(2026, 1, 31, 12, tzinfo=UTC).isoformat().replace("+00:00", "Z")
     return f"{quoted(text)} is not a UTC time such as {example}"
@@ -297,20 +315,29 @@ _CHILDREN: dict[type[_Node], dict[str, type[_Node]]] = {
 }
 
 
+_NO_CHILDREN: dict[str, type[_Node]] = {}
+_KEYS = {
+    node: frozenset(node.__struct_encode_fields__) - {_EXTRA}
+    for node in (*_CHILDREN, *(child for children in _CHILDREN.values() for child in children.values()))
+}
+"""The keys of each piece."""
+
+
 def _gather_extra(data: Any, node: type[_Node]) -> Any:
-    """The same data with unknown keys of `node` and its children moved under `extra`."""
-    if not isinstance(data, Mapping):
-        return data
-    children = _CHILDREN.get(node, {})
-    known: dict[str, Any] = {}
-    extra = _Unknown()
-    for key, value in data.items():
-        if key not in node.__struct_encode_fields__ or key == _EXTRA:
-            extra[key] = value
-        else:
-            known[key] = _each(_gather_extra, value, children[key]) if key in children else value
-    if extra:
-        known[_EXTRA] = extra
+    """The same data with unknown keys of `node` and its children moved under `extra`; what has none is not copied."""
+    if type(data) is not dict:
+        if not isinstance(data, Mapping):
+            return data
+        data = dict(data)
+    known, keys = data, _KEYS[node]
+    if not keys.issuperset(data):
+        known = {key: value for key, value in data.items() if key in keys}
+        known[_EXTRA] = _Unknown({key: value for key, value in data.items() if key not in keys})
+    for key, child in _CHILDREN.get(node, _NO_CHILDREN).items():
+        before = data.get(key)
+        if before is not None and (after := _each(_gather_extra, before, child)) is not before:
+            known = dict(data) if known is data else known
+            known[key] = after
     return known
 
 

@@ -50,6 +50,8 @@ class NoveltyMeter:
         self._cache = cache
         self._lock = threading.Lock()
         self._budget: Budget[Encoded] = budget_of(embedder)
+        self.without_encoder = Novelty(policy.novelty.fallback, "default", "no encoder")
+        """N of every trace if there is no encoder."""
 
     @property
     def cache(self) -> VectorCache | None:
@@ -68,7 +70,7 @@ class NoveltyMeter:
     def measure(self, trace: ReasoningTrace, *, remember: bool) -> Novelty:
         """N of one trace, within the budget; `remember` adds its vector to the cache, even a late one."""
         if self.embedder is None:
-            return self._without_encoder()
+            return self.without_encoder
         text = trace.text
 
         def keep(encoded: Encoded) -> None:
@@ -100,7 +102,7 @@ class NoveltyMeter:
     def measure_encoded(self, trace: ReasoningTrace, encoded: "Encoded | Exception | None") -> Novelty:
         """N of a trace whose vector came from `encode_batch`; the vector joins the cache."""
         if encoded is None:
-            return self._without_encoder()
+            return self.without_encoder
         if isinstance(encoded, Exception):
             return self._failed(trace.text, encoded)
         try:
@@ -141,9 +143,6 @@ class NoveltyMeter:
     def _is_cut(self, text: str) -> bool | None:
         is_cut = getattr(self.embedder, "is_cut", None)
         return is_cut(text) if is_cut is not None else None
-
-    def _without_encoder(self) -> Novelty:
-        return Novelty(self.policy.novelty.fallback, "default", "no encoder")
 
     def _failed(self, text: str, error: Exception) -> Novelty:
         said = shorten(str(error), 100) or type(error).__name__

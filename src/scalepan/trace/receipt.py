@@ -9,6 +9,7 @@ from scalepan.policy.value import ScoringWeights, Value
 from scalepan.score import Part, Score
 from scalepan.trace import formula
 from scalepan.trace.formula import Shape
+from scalepan.trace.gate import verdict
 from scalepan.trace.model import ReasoningTrace
 
 CONSTANTS = (
@@ -22,7 +23,7 @@ def inputs_of(trace: ReasoningTrace, score: Score, policy: Value) -> dict[str, A
     """What is stored of a trace that was valued."""
     section, domain = msgspec.to_builtins(policy), trace.metadata.task_domain
     return {
-        "shape": formula.shape_of(trace)._asdict(),
+        "shape": msgspec.structs.asdict(formula.shape_of(trace)),
         "novelty": score.part("novelty").value,
         "confidence": trace.outcome.confidence,
         "success": trace.metadata.success,
@@ -42,10 +43,9 @@ def recompute(inputs: Mapping[str, Any]) -> Score:
     """The value, recomputed."""
     policy = msgspec.convert(inputs["policy"], Value)
     weights = msgspec.convert(inputs["weights"], ScoringWeights)
-    success = inputs["success"]
     novelty = Part("novelty", inputs["novelty"], weights.novelty)
-    outcome = formula.outcome_of(inputs["confidence"], success, policy)
+    outcome = formula.outcome_of(inputs["confidence"], inputs["success"], policy)
     shape, version = Shape(**inputs["shape"]), inputs["policy_version"]
-    score = formula.value_score(shape, novelty, outcome, success, weights, policy, version)
-    verdict = "share" if score >= inputs["gate"] else "keep"
-    return msgspec.structs.replace(score, details={"verdict": verdict})
+    numbers = formula.value_numbers(shape, novelty.value, outcome, weights, policy)
+    score = formula.value_score(numbers, shape, novelty, outcome, weights, version)
+    return msgspec.structs.replace(score, details={"verdict": verdict(numbers.value, inputs["gate"])})

@@ -11,7 +11,7 @@ from scalepan.trace.model import ReasoningTrace
 VERBATIM = frozenset(
     (
         *("context", "kind", "id", "step_id", "type", "created_at", "visibility", "privacy_level"),
-        *("format", "session", "parent", "call_id", "at"),
+        *("format", "session", "parent", "trace_id", "span_id", "call_id", "at"),
     )
 )
 """Fields that join things or are words of the format; everything else may be text."""

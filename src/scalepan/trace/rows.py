@@ -1,15 +1,20 @@
 """A valued trace as one flat row, for files and tables. No text of the trace is in it."""
 
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from scalepan.errors import printable
 from scalepan.score import Source
-from scalepan.trace.formula import shape_of
-from scalepan.trace.summary import Valued
+from scalepan.trace.gate import Verdict, verdict
+from scalepan.trace.readers import BadRow
+from scalepan.trace.valued import Valued
+
+if TYPE_CHECKING:
+    from scalepan.redact import Redactor
 
 
-class ValueRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class ValueRow(msgspec.Struct, frozen=True, gc=False):
     """What is written per trace."""
 
     id: str
@@ -23,7 +28,7 @@ class ValueRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     base: float
     rules: str
     """The names of the rules that changed the value, joined by commas."""
-    verdict: Literal["share", "keep"]
+    verdict: Verdict
     threshold: float
     worst: float
     """The value at its worst, where success or confidence is not stated; else the value."""
@@ -51,6 +56,15 @@ class ValueRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Its number in the file, from 1."""
 
 
+class RejectedRow(msgspec.Struct, frozen=True):
+    """What is written per bad record."""
+
+    file: str
+    line: int | None
+    error: str
+    """Why it is no trace. What it quotes of the record is redacted."""
+
+
 _TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN"}
 COLUMNS = {
     name: next((sql for word, sql in _TYPES.items() if word in str(hint)), "VARCHAR")
@@ -61,42 +75,47 @@ COLUMNS = {
 
 def row_of(file: str, number: int, valued: Valued) -> ValueRow:
     """The row of one trace."""
-    trace, score = valued
-    details, origin, shape = score.details, trace.origin, shape_of(trace)
-    complexity, novelty, diversity, outcome = score.parts
-    worst, best = details.range or (valued.value, valued.value)
+    trace, numbers, constants, novelty = valued.trace, valued.numbers, valued.constants, valued.novelty
+    metadata, origin, shape, value = trace.metadata, trace.origin, valued.shape, numbers.value
+    worst, best = valued.range or (value, value)
+    # By position, in the order of the fields: so many keywords cost more than all the numbers.
     return ValueRow(
-        id=trace.id,
-        value=valued.value,
-        complexity=complexity.value,
-        novelty=novelty.value,
-        novelty_source=novelty.source,
-        tool_diversity=diversity.value,
-        outcome_confidence=outcome.value,
-        outcome_source=outcome.source,
-        base=score.base or 0.0,
-        rules=",".join(rule.name for rule in score.rules),
-        verdict=details.gate.verdict,
-        threshold=details.gate.threshold,
-        worst=worst,
-        best=best,
-        nearest=details.nearest.id if details.nearest else None,
-        similarity=details.nearest.similarity if details.nearest else None,
-        domain=details.domain,
-        profile=details.profile,
-        success=trace.metadata.success,
-        created_at=trace.metadata.created_at,
-        steps=shape.steps,
-        tools=shape.tools,
-        recoveries=shape.recoveries,
-        format=origin.format if origin else "native",
-        project=origin.project if origin else None,
-        session=origin.session if origin else None,
-        parent=origin.parent if origin else None,
-        model=origin.model if origin else None,
-        input_tokens=origin.input_tokens if origin else None,
-        output_tokens=origin.output_tokens if origin else None,
-        policy=score.policy,
-        file=file,
-        number=number,
+        trace.id,
+        value,
+        numbers.complexity,
+        numbers.novelty,
+        novelty.source,
+        numbers.tool_diversity,
+        numbers.outcome_confidence,
+        valued.outcome.source,
+        numbers.base,
+        ",".join([change.rule for change in numbers.changes]),
+        verdict(value, constants.threshold),
+        constants.threshold,
+        worst,
+        best,
+        novelty.nearest.id if novelty.nearest else None,
+        novelty.nearest.similarity if novelty.nearest else None,
+        metadata.task_domain,
+        constants.profile,
+        metadata.success,
+        metadata.created_at,
+        shape.steps,
+        shape.tools,
+        shape.recoveries,
+        origin.format if origin else "native",
+        origin.project if origin else None,
+        origin.session if origin else None,
+        origin.parent if origin else None,
+        origin.model if origin else None,
+        origin.input_tokens if origin else None,
+        origin.output_tokens if origin else None,
+        constants.version,
+        file,
+        number,
     )
+
+
+def rejected_row(file: str, row: BadRow, redactor: "Redactor") -> RejectedRow:
+    """The row of one bad record."""
+    return RejectedRow(file, row.line or None, redactor.redact(printable(str(row.error))).text)

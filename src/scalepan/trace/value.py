@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from time import perf_counter
 from typing import Any
@@ -13,32 +14,17 @@ from scalepan.embed import shared_encoder
 from scalepan.embed.find import embed_settings
 from scalepan.policy import Policy
 from scalepan.policy.given import Given, policy_given
-from scalepan.policy.value import Value
-from scalepan.score import Part, Score
-from scalepan.trace import formula, gate
-from scalepan.trace.formula import Shape
+from scalepan.score import Score
 from scalepan.trace.model import ReasoningTrace, check_stated
 from scalepan.trace.novelty import Encodes, Novelty, NoveltyMeter
-from scalepan.trace.vectors import Near, VectorCache
+from scalepan.trace.valued import DomainConstants, Valued, ValueDetails, value_trace
+from scalepan.trace.vectors import VectorCache
+
+__all__ = ["TraceValuer", "ValueDetails", "evaluate_value"]
 
 BATCH = 64
-
-
-class ValueDetails(msgspec.Struct, frozen=True, kw_only=True):
-    """The evidence behind a trace's value."""
-
-    domain: str
-    profile: str
-    gate: gate.ValueGate
-    nearest: Near | None = None
-    """The most similar earlier trace, if novelty was measured."""
-    range: tuple[float, float] | None = None
-    """Worst and best value, if the trace does not state its confidence or success."""
-    text_length: int | None = None
-    """Length of the text to embed, in characters; None without an encoder."""
-    text_cut: bool | None = None
-    """Whether the encoder saw only the beginning of them."""
-    took_ms: float
+DOMAINS = 256
+"""How many domains' constants are kept at hand."""
 
 
 class TraceValuer:
@@ -64,7 +50,8 @@ class TraceValuer:
         """
         self.policy = policy_given(policy)
         self._value = self.policy.value
-        self._version = self.policy.version("value")
+        section, version = self._value, self.policy.version("value")
+        self._constants = lru_cache(DOMAINS)(lambda domain: DomainConstants.of(domain, section, version))
         if cache is not None:
             as_instance("cache", cache, VectorCache, "a VectorCache; VectorCache.load(file) reads one that was saved")
         self._meter = NoveltyMeter(self._value, cache, _embedder(embedder, self.policy))
@@ -95,7 +82,7 @@ class TraceValuer:
         scores = {}
         for profile in self._value.profiles:
             metadata = msgspec.structs.replace(trace.metadata, task_domain=profile)
-            scores[profile] = self._score(msgspec.structs.replace(trace, metadata=metadata), novelty, start)
+            scores[profile] = self._valued(msgspec.structs.replace(trace, metadata=metadata), novelty, start).score
         return scores
 
     @property
@@ -105,6 +92,13 @@ class TraceValuer:
 
     def evaluate_many(self, traces: Iterable[ReasoningTrace | Mapping[str, Any]]) -> Iterator[Score]:
         """The same as `evaluate_value` one by one, but encoded in batches and without a time limit."""
+        return (valued.score for valued in self.value_many(traces))
+
+    def value_many(self, traces: Iterable[ReasoningTrace | Mapping[str, Any]]) -> Iterator[Valued]:
+        """The same, each trace with its value; its Score is made when it is asked for."""
+        if self._meter.embedder is None:
+            yield from map(self.value_alone, traces)
+            return
         remaining = iter(traces)
         self._meter.load()
         while some := [_checked(trace) for trace in islice(remaining, self.batch_size)]:
@@ -113,51 +107,23 @@ class TraceValuer:
             each = (perf_counter() - start) / len(some)
             for trace, encoded in zip(some, batch, strict=True):
                 start = perf_counter() - each
-                yield self._score(trace, self._meter.measure_encoded(trace, encoded), start)
+                yield self._valued(trace, self._meter.measure_encoded(trace, encoded), start)
+
+    def value_alone(self, trace: ReasoningTrace | Mapping[str, Any]) -> Valued:
+        """A trace with its value, where there is no encoder to compare it with others."""
+        start = perf_counter()
+        return self._valued(_checked(trace), self._meter.without_encoder, start)
 
     def _one(self, trace: ReasoningTrace | Mapping[str, Any], *, remember: bool) -> Score:
         trace = _checked(trace)
         self._meter.load()
         start = perf_counter()
-        return self._score(trace, self._meter.measure(trace, remember=remember), start)
+        return self._valued(trace, self._meter.measure(trace, remember=remember), start).score
 
-    def _score(self, trace: ReasoningTrace, novelty: Novelty, start: float) -> Score:
-        policy = self._value
-        domain, success = trace.metadata.task_domain, trace.metadata.success
-        profile, weights = policy.profile(domain)
-        shape = formula.shape_of(trace)
-        outcome = formula.outcome_of(trace.outcome.confidence, success, policy)
-        measured = Part("novelty", novelty.value, weights.novelty, novelty.source, novelty.note)
-        score = formula.value_score(shape, measured, outcome, success, weights, policy, self._version)
-        threshold = policy.gate_for(domain)
-        needed = formula.base_needed(threshold, shape, success is True, policy)
-        lift = needed - score.base if needed is not None and score.base is not None else None
-        details = ValueDetails(
-            domain=domain,
-            profile=profile,
-            gate=gate.judge(float(score), threshold, score.parts, lift),
-            nearest=novelty.nearest,
-            range=_range(score.parts, trace, shape, outcome, policy) if outcome.source != "measured" else None,
-            text_length=novelty.text_length,
-            text_cut=novelty.text_cut,
-            took_ms=(perf_counter() - start) * 1000.0,
-        )
-        return msgspec.structs.replace(score, details=details)
-
-
-def _range(
-    parts: tuple[Part, ...], trace: ReasoningTrace, shape: Shape, outcome: formula.Stated, policy: Value
-) -> tuple[float, float]:
-    """The value at its worst and at its best, whatever the trace leaves open."""
-    c, n, d, _ = (part.value for part in parts)
-    _, weights = policy.profile(trace.metadata.task_domain)
-    success = trace.metadata.success
-    worst = formula.composite(c, n, d, outcome.worst, weights)
-    best = formula.composite(c, n, d, outcome.best, weights)
-    return (
-        formula.after_rules(worst, shape, success is True, policy),
-        formula.after_rules(best, shape, success is not False, policy),
-    )
+    def _valued(self, trace: ReasoningTrace, novelty: Novelty, start: float) -> Valued:
+        valued = value_trace(trace, novelty, self._constants(trace.metadata.task_domain))
+        valued.took_ms = (perf_counter() - start) * 1000.0
+        return valued
 
 
 def _embedder(embedder: Encodes | str | None, policy: Policy) -> Encodes | None:

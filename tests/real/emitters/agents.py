@@ -228,3 +228,20 @@ def mini(model: StandIn, place: Place) -> Path:
     file = place.home / "run.traj.json"
     place.script("mini", model.url, place.work, file, MSWEA_SILENT_STARTUP="1", MSWEA_GLOBAL_CONFIG_DIR=str(place.home))
     return file
+
+
+# For scripts that import Scalepan: it is not installed there.
+SCALEPAN = {"PYTHONPATH": str(HERE.parents[2] / "src")}
+
+
+def recorded(model: StandIn, place: Place, framework: str, way: str) -> tuple[Path, str]:
+    """The traces of an agent that an adapter recorded, and what was printed. See run_recording.py."""
+    file = place.home / "traces.jsonl"
+    return file, place.script("recording", framework, way, model.url, file, **SCALEPAN)
+
+
+def recorded_case(model: StandIn, place: Place, case: str) -> Path:
+    """The traces of one of the CASES of run_recording_cases.py."""
+    file = place.home / "traces.jsonl"
+    place.script("recording_cases", case, model.url, file, **SCALEPAN)
+    return file

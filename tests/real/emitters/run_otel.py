@@ -113,6 +113,35 @@ def pydantic_agent(url: str) -> None:
     agent.run_sync(QUESTION)
 
 
+def pydantic_team(url: str) -> None:
+    """Pydantic AI, where a tool of one agent asks another one."""
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(base_url=f"{url}/v1", api_key="stand-in"))
+    helper = Agent(model, name="helper")
+    boss = Agent(model, name="boss")
+
+    async def ask_helper(question: str) -> str:
+        return str((await helper.run(question)).output)
+
+    boss.tool_plain(ask_helper)
+    Agent.instrument_all()
+    boss.run_sync(QUESTION)
+
+
+def openai_team(url: str) -> None:
+    """The OpenAI Agents SDK, where one agent is a tool of another one."""
+    from agents import Agent, OpenAIResponsesModel, Runner
+    from openai import AsyncOpenAI
+
+    model = OpenAIResponsesModel("gpt-5", AsyncOpenAI(base_url=f"{url}/v1", api_key="stand-in"))
+    helper = Agent(name="helper", model=model)
+    tool = helper.as_tool("ask_helper", "Asks the helper")
+    Runner.run_sync(Agent(name="boss", model=model, tools=[tool]), QUESTION)
+
+
 def openai_agent(url: str) -> None:
     """The OpenAI Agents SDK, under OpenInference's instrumentation of it."""
     from agents import Agent, OpenAIResponsesModel, Runner, function_tool
@@ -139,7 +168,9 @@ KINDS: dict[str, tuple[str, str, Callable[[str], None]]] = {
     "openinference-anthropic": ("openinference.instrumentation.anthropic", "AnthropicInstrumentor", messages_loop),
     "openinference-langgraph": ("openinference.instrumentation.langchain", "LangChainInstrumentor", langgraph_agent),
     "openinference-agents": ("openinference.instrumentation.openai_agents", "OpenAIAgentsInstrumentor", openai_agent),
+    "openinference-team": ("openinference.instrumentation.openai_agents", "OpenAIAgentsInstrumentor", openai_team),
     "pydantic-ai": ("", "", pydantic_agent),
+    "pydantic-team": ("", "", pydantic_team),
 }
 
 

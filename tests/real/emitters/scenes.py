@@ -53,10 +53,31 @@ def counting() -> list[Turn]:
     ]
 
 
+def team(argument: str) -> list[Turn]:
+    """Three answers: one agent asks another one by a tool, which answers, and then the first one does."""
+    return [
+        [call("ask_helper", **{argument: "How long?"})],
+        [say("One line.")],
+        [say("It has one line.")],
+    ]
+
+
 def mini() -> list[Turn]:
     """Three answers for mini-swe-agent, which ends when a command prints that it is done."""
     return [
         [say("I look."), call("bash", command="wc -l missing.txt")],
         [call("bash", command="wc -l a.txt"), call("bash", command="echo two")],
         [call("bash", command="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo 1 line")],
+    ]
+
+
+def recorded() -> list[Turn]:
+    """Six answers for agents with a helper. Of the calls of count_lines only that for a.txt succeeds."""
+    return [
+        [think("Look first."), say("I look."), call("count_lines", path="missing.txt")],
+        [call("count_lines", path="a.txt"), call("count_lines", path="b.txt")],
+        [call("helper", input="Count c.txt.")],
+        [call("count_lines", path="c.txt")],  # the helper's
+        [say("c.txt is missing.")],  # the helper's
+        [say("a.txt has 1 line.")],
     ]

@@ -72,13 +72,13 @@ def damaged(sample: bytes, seed: int) -> bytes:
 def read_damaged(reader: Reader, sample: bytes, seed: int, name: str = "sample.jsonl") -> list[TraceLine | BadRow]:
     """Read a damaged copy: rows of the two kinds, each trace legal and writable, or an InputError. Nothing else."""
     data = damaged(sample, seed)
+    rows: list[TraceLine | BadRow] = []
     try:
         source = Source(io.BytesIO(data), name)
         find_reader(source.head)
-        rows = list(reader.read(source, SeenRecords()))
+        rows.extend(reader.read(source, SeenRecords()))
     except InputError as error:
         assert_one_line(error)
-        return []
     for row in rows:
         assert isinstance(row, (TraceLine, BadRow)), row
         if isinstance(row, BadRow):

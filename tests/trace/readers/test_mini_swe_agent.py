@@ -72,7 +72,7 @@ def test_tool_calls() -> None:
     assert (trace.metadata.created_at, trace.metadata.task_domain) == ("2026-01-31T12:00:00Z", "code")
     origin = trace.origin
     assert origin is not None
-    assert (origin.model, origin.project) == ("maker/large-2", "/testbed")
+    assert (origin.model, origin.project) == ("maker/large-2", "testbed")
     assert (origin.input_tokens, origin.output_tokens, origin.cost_usd) == (10, 2, 0.75)
     assert origin.unmapped == {"exit": 1, "system": 1}
 

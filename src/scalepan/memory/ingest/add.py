@@ -8,8 +8,17 @@ import numpy as np
 
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError, NotFoundError
-from scalepan.memory.claim import PLACE, SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
-from scalepan.memory.recall.boundary import check_class, check_invariants, check_new_claim, opened
+from scalepan.memory.claim import SECONDS_A_DAY, TIMES, Entity, NewClaim, Provenance, seconds_of, written
+from scalepan.memory.ingest.learned import fill_in
+from scalepan.memory.ingest.succession import check_period, succeed
+from scalepan.memory.recall.boundary import (
+    check_class,
+    check_invariants,
+    check_new_claim,
+    opened,
+    reach,
+    reach_to_change,
+)
 from scalepan.memory.recall.candidates.columns import Entry
 from scalepan.memory.recall.index import indexed_text, refresh, spoken
 from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
@@ -19,6 +28,7 @@ from scalepan.policy.boundary import CLASSES
 from scalepan.store.ids import new_id
 from scalepan.store.operation import Operation, changes, commits
 from scalepan.store.own import AddEvent
+from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from scalepan.store.rows import ClaimRow, Content, EntityName
 from scalepan.text import Morphology, content_hash, has_visible, normal_form, terms
@@ -57,6 +67,8 @@ class Keep(msgspec.Struct, frozen=True):
     model: str | None
     who: Who
     request_id: str
+    changeable: Reach | None = None
+    """What the caller may change, where a claim replaces another."""
 
 
 @changes(ADD)
@@ -83,8 +95,16 @@ def add(here: "Here", request: Add) -> AllAdded:
     encoder = keep.encoder(here, rules.policy)
     vectors = embed(encoder, prepared) if encoder is not None else None
     model = encoder.model_id if encoder is not None else None
-    done: AllAdded = here.commit(KEEP, Keep(prepared, vectors, model, request.who, here.id))
-    return done
+    changeable = None
+    if any(claim.supersedes is not None for claim in request.claims):
+        changeable = reach_to_change(request.who, "update", rules.policy.boundary)
+    done: AllAdded = here.commit(KEEP, Keep(prepared, vectors, model, request.who, here.id, changeable))
+    known = [added.id for added in done.claims if not added.created]
+    if not known:
+        return done
+    # Whoever says again what was replaced should know that it will not be recalled.
+    newer = here.claims.superseding(known, reach(request.who, "add", rules.policy.boundary))
+    return AllAdded([msgspec.structs.replace(added, superseded_by=newer.get(added.id)) for added in done.claims])
 
 
 def _check_invariants(claim: "Prepared", who: Who, rules: Rules, now: float) -> None:
@@ -138,6 +158,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
         updated_at=updated,
         provenance=msgspec.json.encode(_provenance(claim.provenance, who, rules, now)).decode(),
     )
+    check_period(row)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
     morphology = rules.policy.retrieval.morphology
     searched = spoken(plain, row.speaker)
@@ -165,13 +186,15 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
     models: dict[str, list[str]] = {}
     raised: dict[str, str] = {}
     for request in requests:
-        added = []
+        added: list[Added] = []
+        new: list[Prepared] = []
+        kept: dict[str, str] = {}
         for place, claim in enumerate(request.prepared):
             same = known.setdefault(Content.of(claim.row), {})
             there = _same_for(request.who, same, claim.row.boundary_class)
             id_, boundary_class = there or claim.row.id, claim.row.boundary_class
             if there is None:
-                fresh.append(claim)
+                new.append(claim)
                 if request.vectors is not None:
                     vectors[claim.row.id] = request.vectors[place]
                     models.setdefault(request.model or "", []).append(claim.row.id)
@@ -181,42 +204,49 @@ def keep_claims(here: "Here", requests: Sequence[Keep]) -> list[AllAdded]:
                     # The same words, now said to be stricter: they are, for everybody.
                     raised[there] = boundary_class
             same[id_] = boundary_class
+            kept[claim.row.id] = id_
             kept_as.append((id_, claim))
             added.append(Added(id_, there is None, boundary_class, claim.redacted))
         answers.append(AllAdded(added))
+        fresh += [_renamed(claim, kept) for claim in new]
     _check_ids(here, [claim.row for claim in fresh if claim.has_own_id])
     here.claims.add([claim.row for claim in fresh])
     for id_, boundary_class in raised.items():
         here.claims.update(id_, boundary_class=boundary_class)
-    placed = _place(here, kept_as)
+    learned = fill_in(here, [(id_, claim.row) for id_, claim in kept_as])
+    learned += _succeed(here, requests, answers)
     linked = here.entities.link(
         [(id_, named) for id_, claim in kept_as for named in entity_names(claim.row, claim.entities)]
     )
     for model, ids in models.items():
         here.vectors.put(ids, np.stack([vectors[id_] for id_ in ids]), model)
     here.events.add([_ingested(request, answer) for request, answer in zip(requests, answers, strict=True)])
-    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked, *placed}))
+    here.after_commit(lambda: _into_index(here, fresh, vectors, {*raised, *linked, *learned}))
     return answers
 
 
-def _place(here: "Here", kept_as: Sequence[tuple[str, Prepared]]) -> list[str]:
-    """Claims that were known, but not where they stand, learn it; which ones. The first place that is told stays."""
-    told: dict[str, dict[str, Any]] = {}
-    for id_, claim in kept_as:
-        place = _place_of(claim.row)
-        if place and id_ != claim.row.id:
-            told.setdefault(id_, place)
-    rows = here.claims.by_ids(told) if told else {}
-    placed = [id_ for id_, row in rows.items() if not _place_of(row)]
-    for id_ in placed:
-        here.claims.update(id_, **told[id_])
-        if "speaker" in told[id_]:
-            here.vectors.clear(id_)  # it was made without the speaker, and is made again in passing
-    return placed
+def _renamed(claim: Prepared, kept: dict[str, str]) -> Prepared:
+    """A claim that replaces one that came with it: under the id that the other is kept by."""
+    older = kept.get(claim.row.supersedes or "", claim.row.supersedes)
+    if older == claim.row.supersedes:
+        return claim
+    return msgspec.structs.replace(claim, row=msgspec.structs.replace(claim.row, supersedes=older))
 
 
-def _place_of(row: ClaimRow) -> dict[str, Any]:
-    return {name: value for name in PLACE if (value := getattr(row, name)) is not None}
+def _succeed(here: "Here", requests: Sequence[Keep], answers: Sequence[AllAdded]) -> list[str]:
+    """Check what replaces what, now that all of it is there; which of those that were known replace something now."""
+    changed = []
+    for request, answer in zip(requests, answers, strict=True):
+        if request.changeable is None:
+            continue
+        kept = dict(
+            zip([claim.row.id for claim in request.prepared], [added.id for added in answer.claims], strict=True)
+        )
+        for claim in request.prepared:
+            older = kept.get(claim.row.supersedes or "", claim.row.supersedes)
+            if older is not None and succeed(here, kept[claim.row.id], older, request.changeable):
+                changed.append(kept[claim.row.id])
+    return changed
 
 
 def entity_names(row: ClaimRow, entities: Sequence[Entity]) -> list[EntityName]:

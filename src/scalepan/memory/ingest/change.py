@@ -8,10 +8,12 @@ import msgspec
 
 from scalepan import clock
 from scalepan.errors import BoundaryError, ConflictError, InputError
-from scalepan.memory.claim import PLACE, TIMES, Entity, Fading, seconds_of
+from scalepan.memory.claim import PERIOD, PLACE, TIMES, Entity, Fading, seconds_of
 from scalepan.memory.ingest.add import entity_names
+from scalepan.memory.ingest.succession import check_period, check_succession
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
 from scalepan.memory.recall.index import indexed_text, spoken
+from scalepan.memory.recall.succession import told_of
 from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
 from scalepan.memory.standing.votes import note_standing
@@ -96,7 +98,8 @@ def update(here: "Here", request: Update) -> Updated:
         )
         if done.written:
             changed = claim_within(here, request.claim, within, Fading(now, rules.policy.retrieval.feedback))
-            return Updated(redacted_claim(changed, rules.redactor))
+            (told,) = told_of(here, [changed], within)
+            return Updated(redacted_claim(told, rules.redactor))
     raise ConflictError(
         f"claim '{request.claim}' was changed {MOST_TRIES} times while this change was being made; try again"
     )
@@ -106,7 +109,7 @@ def _as_given(request: Update, rules: Rules, now: float) -> tuple[dict[str, Any]
     """Columns and entities that do not depend on what the claim is now."""
     columns: dict[str, Any] = {
         name: redacted_field(name, value, rules.redactor)
-        for name in ("kind", "confidence", *PLACE)
+        for name in ("kind", "confidence", *PLACE, *PERIOD, "supersedes")
         if (value := getattr(request, name)) is not None
     }
     columns |= {name: seconds_of(columns[name], name) for name in TIMES if name in columns}
@@ -159,6 +162,9 @@ def _change(here: "Here", request: _Changes) -> bool:
     reworded: _Rewording | None = request.reworded
     if reworded is not None:
         _check_unique(here, request, old)
+    check_period(old, request.columns)
+    if request.columns.get("supersedes") is not None:
+        check_succession(here, old.id, request.columns["supersedes"], request.within)
     if "confidence" in request.columns:
         note_standing(here, old.id, old.tenant, request.columns["confidence"])
     if request.columns:

@@ -8,6 +8,7 @@ import msgspec
 from scalepan.errors import NotFoundError
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.candidates.side import Sides
+from scalepan.memory.recall.index import refresh
 from scalepan.memory.recall.saved import drop
 from scalepan.memory.requests import FORGET, Forget, Forgotten
 from scalepan.memory.state import memory_state
@@ -51,10 +52,11 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
     Alone in its transaction: what other writes of it answered is kept at its end, and would name the claims again.
     """
     ids: list[str] = []
+    replacing: list[str] = []
     answers = []
     for request in requests:
         found = _found(here, request)
-        here.claims.erase(found)
+        replacing += here.claims.erase(found)
         payload = {"forgotten": len(found)}
         here.events.add(
             [
@@ -71,6 +73,7 @@ def erase(here: "Here", requests: Sequence[_Forget]) -> list[Forgotten]:
         index = keep.built()
         if index is not None:
             index.remove(ids)
+            refresh(here, index, replacing)
         keep.sides = Sides()  # after that: nobody copies them aside any more
 
     here.after_commit(out_of_index)

@@ -88,6 +88,7 @@ class Recalled(msgspec.Struct, frozen=True):
             "provenance": msgspec.to_builtins(claim.provenance),
             "entities": msgspec.to_builtins(claim.entities),
             **claim.place(),
+            **claim.validity(),
             "rank": self.rank,
             "score_final": self.score_final.value,
             "below_threshold": self.below_threshold,

@@ -11,12 +11,21 @@ from scalepan.policy.invariants import holds, parse
 from scalepan.store.reach import Reach
 from scalepan.store.request import Who
 from scalepan.store.rows import ClaimRow
+from scalepan.store.table import to_microsecond
 
 
 def reach(
-    who: Who, action: str, policy: Boundary, scopes: Sequence[str] | None = None, at: float | None = None
+    who: Who,
+    action: str,
+    policy: Boundary,
+    scopes: Sequence[str] | None = None,
+    at: float | None = None,
+    valid_at: float | None = None,
 ) -> Reach:
-    """What `who` may read to do `action`, now or at another time; BoundaryError if an invariant forbids it."""
+    """What `who` may read to do `action`, now or at another time; BoundaryError if an invariant forbids it.
+
+    With `valid_at`, without what is not true then, or is replaced by something else that `who` may read.
+    """
     rules = check_invariants(who, action, policy)
     effects = {name: effect(policy, name, who.purposes) for name in CLASSES}
     return Reach(
@@ -28,6 +37,7 @@ def reach(
         frozenset(name for name in CLASSES if effects[name] == "redact"),
         rules,
         (clock.time() if at is None else at) if any(map(mentions_age, rules)) else None,
+        None if valid_at is None else to_microsecond(valid_at),
     )
 
 

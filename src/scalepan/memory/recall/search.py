@@ -23,6 +23,7 @@ from scalepan.memory.recall.deadline import Deadline
 from scalepan.memory.recall.diversify import Choice, Contender, diversify
 from scalepan.memory.recall.index import Index
 from scalepan.memory.recall.population import NO_SPREAD
+from scalepan.memory.recall.succession import true_at, why_not_in_force, with_successions
 from scalepan.memory.recall.weigh import (
     Candidates,
     SideFound,
@@ -67,7 +68,7 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     rules = keep.rules(here, ask)
     policy = rules.policy.retrieval
     now = ask.at if ask.at is not None else clock.time()
-    within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now)
+    within = reach(ask.who, action, rules.policy.boundary, ask.scopes, now, true_at(ask, now))
     deadline = Deadline(policy.timeout_ms)
     encoder = keep.encoder(here, rules.policy)
     query = search_query(here, rules, ask, within, encoder, deadline)
@@ -93,6 +94,7 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     diversity = policy.diversity if diverse else policy.diversity.by_score()
     choice = diversify(_contenders(weighed, eligible), chosen.k_final, diversity, likeness).among(eligible.tolist())
     recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens, enough)
+    recalled = with_successions(index, recalled, within)
     if action == "activate" and not len(eligible):
         search.notes.append(weighed.nothing(policy))
     taken = {place for place, _ in choice.chosen} - left_out.keys()
@@ -374,11 +376,14 @@ def _why_no_candidate(
     with index.lock:
         row = index.columns.row_of.get(id_)
         # What is out of reach looks as if it were not there, except for a class that the caller's own purpose shuts.
-        wide = query.reach._replace(classes=classes)
+        always = query.reach._replace(valid_at=None)
+        wide = always._replace(classes=classes)
         if row is None or not index.columns.mask(wide)[row]:
             return "no such claim here: another tenant, project, session or scope, shut by a rule, merged, or forgotten"
-        if not index.columns.mask(query.reach)[row]:
+        if not index.columns.mask(always)[row]:
             return "its class is not open to this purpose"
+        if not index.columns.mask(query.reach)[row]:
+            return why_not_in_force(index, row, query.reach)
         if not query.mask()[row]:
             return "its kind was not asked for"
         seen = []

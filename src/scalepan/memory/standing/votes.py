@@ -10,6 +10,7 @@ import msgspec
 
 from scalepan import clock
 from scalepan.errors import ConflictError, InputError, NotFoundError
+from scalepan.memory.ingest.succession import move_successions, move_successions_back
 from scalepan.memory.recall.boundary import reach_to_change
 from scalepan.memory.recall.contexts import check_context, recalled_in
 from scalepan.memory.redaction import clean_actor, clean_text
@@ -197,7 +198,7 @@ def _write_standing(here: "Here", claim: str, standing: Standing) -> None:
     here.after_commit(into_index)
 
 
-def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[str]]:
+def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, list[Any]]:
     """Votes and links go to the representative, and the duplicate is recalled no more; what moved is remembered."""
     _, merged_further = _standing(here, into, counted.within)
     if merged_further is not None:
@@ -207,11 +208,13 @@ def _merge(here: "Here", vote: Vote, into: str, counted: _Counted) -> dict[str, 
         "votes": here.votes.move(vote.claim, into),
         "entities": here.entities.copy(vote.claim, into) if not _is_stricter(here, vote.claim, into) else [],
         **here.relations.move(vote.claim, into)._asdict(),
+        "successions": move_successions(here, vote.claim, into),
     }
+    replacing = [id_ for id_, *_ in moved["successions"]]
     here.claims.update(vote.claim, merged_into=into)
     if moved["votes"]:
         _write_standing(here, into, _replayed(here, into, counted.feedback))
-    here.after_commit(lambda: memory_state(here).follow(here, [vote.claim, into]))
+    here.after_commit(lambda: memory_state(here).follow(here, [vote.claim, into, *replacing]))
     return moved
 
 
@@ -221,8 +224,9 @@ def _is_stricter(here: "Here", claim: str, other: str) -> bool:
     return CLASSES.index(rows[claim].boundary_class) > CLASSES.index(rows[other].boundary_class)
 
 
-def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[str]], policy: Feedback) -> None:
+def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[Any]], policy: Feedback) -> None:
     here.claims.update(claim, merged_into=None)
+    replacing = move_successions_back(here, moved.get("successions", []))  # an older version moved none
     here.relations.move_back(Moved(moved["sources"], moved["targets"]), claim)
     here.entities.unlink(into, moved["entities"])
     # They may have been merged further since then, and count somewhere else now; or went back to a claim of their own.
@@ -234,7 +238,7 @@ def _unmerge(here: "Here", claim: str, into: str, moved: dict[str, list[str]], p
     here.votes.move_back([row.id for row in back], claim)
     for holder in {row.claim_id for row in back}:
         _write_standing(here, holder, _replayed(here, holder, policy))
-    here.after_commit(lambda: memory_state(here).follow(here, [claim, into]))
+    here.after_commit(lambda: memory_state(here).follow(here, [claim, into, *replacing]))
 
 
 def _tell(

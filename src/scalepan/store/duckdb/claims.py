@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from scalepan.policy.claim_rules import Tree
 from scalepan.store.duckdb.erasing import erase
-from scalepan.store.duckdb.reach import reach_sql, rules_sql
+from scalepan.store.duckdb.reach import BEGINS, reach_sql, rules_sql
 from scalepan.store.duckdb.values import AT, among, as_json, column_of
 from scalepan.store.reach import Reach
 from scalepan.store.rows import CLAIMS, ClaimRow, Content
@@ -65,6 +65,27 @@ class Claims:
         if len(ids) == 1:
             return self._select(f"{where} AND id = ?", [*values, ids[0]])
         return self._select(f"{where} AND {among('id')}", [*values, as_json(ids)])
+
+    def superseding(self, ids: Sequence[str], reach: Reach) -> dict[str, str]:
+        """By claim, the one within reach that replaced it; of several, the one that began last."""
+        if not ids:
+            return {}
+        where, values = reach_sql(reach)
+        query = f"SELECT supersedes, id FROM claims WHERE {where} AND {among('supersedes')} ORDER BY {BEGINS}, id"
+        return dict(self._connection.execute(query, [*values, as_json(ids)]).fetchall())
+
+    def replaced_through(self, id_: str) -> Iterator[str]:
+        """A claim, what it replaces, what that replaces, and so on."""
+        seen: set[str] = set()
+        row = self.get(id_)
+        while row is not None and row.id not in seen:
+            seen.add(row.id)
+            yield row.id
+            row = self.get(row.supersedes) if row.supersedes is not None else None
+
+    def replacing(self, id_: str) -> list[str]:
+        """The claims that replace one, whoever's they are."""
+        return column_of(self._connection, "SELECT id FROM claims WHERE supersedes = ? ORDER BY id", [id_])
 
     def newest(
         self, reach: Reach, kinds: Sequence[str] | None = None, *, after: str | None = None, limit: int
@@ -154,12 +175,15 @@ class Claims:
             )
             self._written |= others
 
-    def erase(self, ids: Sequence[str]) -> None:
-        """Delete claims and all that is about them. What is erased cannot be seen to have changed, so an index that was
-        saved before is of no use any more.
+    def erase(self, ids: Sequence[str]) -> list[str]:
+        """Delete claims and all that is about them; which others replaced them, and now replace what they replaced.
+
+        What is erased cannot be seen to have changed, so an index that was saved before is of no use any more.
         """
-        erase(self._connection, ids)
+        replacing = erase(self._connection, ids)
+        self.touch(replacing)
         self.forget_saved_index()
+        return replacing
 
     def saved_index(self) -> tuple[int, str] | None:
         """At which commit the index was saved, and under which name; None if no saved one belongs to this file."""

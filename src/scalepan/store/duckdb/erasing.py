@@ -39,13 +39,16 @@ _MENTIONS = {
 }
 
 
-def erase(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
-    """Delete what is about these claims, and replace their ids where they are only mentioned."""
+def erase(connection: "DuckDBPyConnection", ids: Sequence[str]) -> list[str]:
+    """Delete what is about these claims, and replace their ids where they are only mentioned.
+
+    The claims that replaced them, whose ids come back, replace from now on what those had replaced.
+    """
     values = [as_json(ids)]
     # A duplicate says the same as what it was merged into, so it goes along.
     merged = column_of(connection, f"SELECT id FROM claims WHERE {among('merged_into')}", values)
-    if merged:
-        erase(connection, merged)
+    replacing = erase(connection, merged) if merged else []
+    replacing += _pass_on(connection, ids)
     connection.execute(
         "UPDATE active_contexts SET items = items - gone.number FROM (SELECT ac_id, count(*) AS number FROM "
         f"active_context_items WHERE {among('claim_id')} GROUP BY ac_id) AS gone WHERE gone.ac_id = active_contexts.id",
@@ -64,6 +67,27 @@ def erase(connection: "DuckDBPyConnection", ids: Sequence[str]) -> None:
         if said == id_:  # another may be a word that any input has, such as "rank"
             connection.execute("DELETE FROM scores WHERE contains(inputs::TEXT, ?)", [said])
     ask_for_rewrite(connection)
+    return [id_ for id_ in replacing if id_ not in ids]
+
+
+def _pass_on(connection: "DuckDBPyConnection", ids: Sequence[str]) -> list[str]:
+    """A chain that loses a link is joined: without it, what was replaced long ago would be current again."""
+    named = connection.execute(
+        f"SELECT id, supersedes FROM claims WHERE {among('id')} OR {among('supersedes')}", [as_json(ids)] * 2
+    ).fetchall()
+    older, gone = dict(named), set(ids)
+    replacing = []
+    for id_, target in named:
+        if id_ in gone or target not in gone:
+            continue
+        seen: set[str] = set()
+        while target in gone and target not in seen:  # a chain that was bent into a ring by hand ends too
+            seen.add(target)
+            target = older.get(target)
+        target = None if target in gone else target
+        connection.execute("UPDATE claims SET supersedes = ? WHERE id = ?", [target, id_])
+        replacing.append(id_)
+    return replacing
 
 
 def _mention(id_: str) -> tuple[str, str]:

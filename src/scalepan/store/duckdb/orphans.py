@@ -24,6 +24,7 @@ _ROWS = {
 }
 # Where ids of our own making may be mentioned inside a text.
 _MENTIONS = {"events": "payload", "requests": "response"}
+_REPLACES_NONE = f"supersedes IS NOT NULL AND {_NO_CLAIM.format('supersedes')}"
 _ID = "clm_[0-9a-f]{20}"
 
 
@@ -35,23 +36,27 @@ class Orphans:
 
     def count(self) -> dict[str, int]:
         """How many rows there are, by table."""
-        rows = {table: self._count(table) for table in _ROWS}
+        rows = {table: self._count(table, condition) for table, condition in _ROWS.items()}
+        rows["claims"] = self._count("claims", _REPLACES_NONE)
         return rows | {table: len(self._mentions(table)) for table in _MENTIONS}
 
     def remove(self) -> dict[str, int]:
         """Delete the rows, and replace ids that are only mentioned; how many, by table."""
         removed = {}
         for table, condition in _ROWS.items():
-            removed[table] = self._count(table)
+            removed[table] = self._count(table, condition)
             if removed[table]:
                 self._connection.execute(f"DELETE FROM {table} WHERE {condition}")
+        removed["claims"] = self._count("claims", _REPLACES_NONE)
+        if removed["claims"]:  # they stay, and replace nothing
+            self._connection.execute(f"UPDATE claims SET supersedes = NULL WHERE {_REPLACES_NONE}")
         removed |= {table: self._replace_mentions(table) for table in _MENTIONS}
         if any(removed.values()):
             ask_for_rewrite(self._connection)
         return removed
 
-    def _count(self, table: str) -> int:
-        row = self._connection.execute(f"SELECT count(*) FROM {table} WHERE {_ROWS[table]}").fetchone()
+    def _count(self, table: str, condition: str) -> int:
+        row = self._connection.execute(f"SELECT count(*) FROM {table} WHERE {condition}").fetchone()
         return int(row[0]) if row else 0
 
     def _mentions(self, table: str) -> dict[int, set[str]]:

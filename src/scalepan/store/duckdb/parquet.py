@@ -3,10 +3,16 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scalepan.errors import InputError
+from scalepan.errors import InputError, printable
 from scalepan.files import make_file
+
+if TYPE_CHECKING:
+    import duckdb
+
+GROUP_ROWS = 30_720
+"""Rows that are held in memory together; DuckDB's own choice is four times as many."""
 
 
 def write_parquet(lines: Path, target: Path, columns: dict[str, str]) -> None:
@@ -16,7 +22,7 @@ def write_parquet(lines: Path, target: Path, columns: dict[str, str]) -> None:
     described = ", ".join(f"{name}: '{type_}'" for name, type_ in columns.items())
     statement = (
         f"COPY (SELECT * FROM read_json($lines, format = 'newline_delimited', columns = {{{described}}})) "
-        "TO $draft (FORMAT parquet)"
+        f"TO $draft (FORMAT parquet, ROW_GROUP_SIZE {GROUP_ROWS})"
     )
     _run(statement, {"lines": str(lines), "draft": str(draft)}, target)
     os.replace(draft, target)
@@ -37,7 +43,7 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     import duckdb
 
     try:
-        with duckdb.connect() as connection:
+        with _connected() as connection:
             found = connection.execute("SELECT * FROM read_parquet($path)", {"path": str(path)})
             while batch := found.fetchmany(1000):
                 names = [column[0] for column in found.description or ()]
@@ -47,11 +53,20 @@ def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise _broken(path, error) from None
 
 
+def _connected() -> "duckdb.DuckDBPyConnection":
+    """A database in memory. One thread needs half the memory of two; DuckDB's progress bar would go to stdout."""
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
 def _run(statement: str, values: dict[str, str], file: Path) -> None:
     import duckdb
 
     try:
-        with duckdb.connect() as connection:
+        with _connected() as connection:
             connection.execute(statement, values)
     except duckdb.Error as error:
         raise _broken(file, error) from None
@@ -59,4 +74,4 @@ def _run(statement: str, values: dict[str, str], file: Path) -> None:
 
 def _broken(file: Path, error: Exception) -> InputError:
     first = str(error).strip().partition("\n")[0]
-    return InputError(f"as Parquet: {first}", file=str(file))
+    return InputError(f"as Parquet: {printable(first)}", file=str(file))

@@ -10,6 +10,8 @@ from scalepan.store.reach import Reach
 SECONDS_A_DAY = 86400.0
 
 
+BEGINS = "CASE WHEN supersedes IS NULL THEN valid_from ELSE coalesce(valid_from, said_at, created_at) END"
+"""Since when a claim is true; NULL: always. What replaces another begins at some time."""
 _AGE = f"greatest(? - epoch(coalesce(updated_at, created_at)), 0) / {SECONDS_A_DAY}"
 
 
@@ -105,4 +107,14 @@ def reach_sql(reach: Reach, *, merged: bool = False) -> tuple[str, list[Any]]:
         into = f"SELECT m.id FROM claims m WHERE m.boundary_class IN ({classes})" if classes else "NULL"
         conditions.append(f"(merged_into IS NULL OR merged_into IN ({into}))")
     rules, bound = rules_sql(reach.rules, reach.moment)
-    return " AND ".join([*conditions, *rules]), [*values, *bound]
+    where, values = " AND ".join([*conditions, *rules]), [*values, *bound]
+    if reach.valid_at is None:
+        return where, values
+    # What is replaced is decided among what may be read, merged claims aside: they replace nothing any more.
+    newer, bound = reach_sql(reach._replace(valid_at=None))
+    at = f"make_timestamp({round(reach.valid_at * 1_000_000):d}::BIGINT)"
+    in_force = (
+        f"coalesce({BEGINS} <= {at}, true) AND coalesce(valid_until > {at}, true) AND id NOT IN "
+        f"(SELECT supersedes FROM claims WHERE {newer} AND supersedes IS NOT NULL AND {BEGINS} <= {at})"
+    )
+    return f"{where} AND {in_force}", [*values, *bound]

@@ -49,6 +49,8 @@ class TraceBuilder:
         self.session: str | None = None
         self.project: str | None = None
         self.parent: str | None = None
+        self.trace_id: str | None = None
+        self.span_id: str | None = None
         self.model: str | None = None
         self.ended: str | None = None
         self.input_tokens: int | None = None
@@ -66,8 +68,8 @@ class TraceBuilder:
         else:
             self.observe(text, at=at)
 
-    def think(self, text: str, at: str | None = None) -> None:
-        """What the agent reasons."""
+    def think(self, text: str | None, at: str | None = None) -> None:
+        """What the agent reasons; None if it did, and the log does not say what."""
         self._add("thought", text, at=at)
 
     def say(self, text: str, at: str | None = None) -> None:
@@ -140,6 +142,8 @@ class TraceBuilder:
             session=self.session,
             project=self.project,
             parent=self.parent,
+            trace_id=self.trace_id,
+            span_id=self.span_id,
             model=self.model,
             ended=self.ended,
             input_tokens=self.input_tokens,
@@ -226,6 +230,20 @@ def utc(text: str | float | None) -> str | None:
         return when.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError, TypeError):
         return None
+
+
+def project_name(cwd: str | None) -> str | None:
+    """The name of the folder that the agent worked in: enough to tell projects apart, and the path stays private.
+
+    A home directory has a person's name, and is no project.
+
+    >>> project_name("/home/anna/work/shop"), project_name("C:\\\\Users\\\\anna"), project_name("/")
+    ('shop', None, None)
+    """
+    parts = [part for part in (cwd or "").replace("\\", "/").split("/") if part]
+    if not parts or (len(parts) > 1 and parts[-2] in ("home", "Users")):
+        return None
+    return parts[-1]
 
 
 def digest(data: bytes | memoryview | str) -> str:

@@ -33,7 +33,7 @@ def play(entries: Iterable[LogEntry], builder: TraceBuilder) -> None:
             case "request":
                 builder.request(entry.text or "", entry.at)
             case "think":
-                builder.think(entry.text or "", entry.at)
+                builder.think(entry.text, entry.at)
             case "say":
                 builder.say(entry.text or "", entry.at)
             case "call":

@@ -10,7 +10,7 @@ from typing import Any
 
 from scalepan.errors import InputError
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.readers.build import CODE, TraceBuilder, digest, utc
+from scalepan.trace.readers.build import CODE, TraceBuilder, digest, project_name, utc
 from scalepan.trace.readers.lenient import (
     first_text,
     items,
@@ -52,7 +52,7 @@ def _trace(document: dict[str, Any], name: str) -> ReasoningTrace:
     config = mapping(info.get("config"))
     builder = TraceBuilder("mini-swe-agent", domain=CODE, framework="mini-swe-agent")
     builder.model = text(mapping(config.get("model")).get("model_name"))
-    builder.project = text(mapping(config.get("environment")).get("cwd"))
+    builder.project = project_name(text(mapping(config.get("environment")).get("cwd")))
     builder.session = text(document.get("instance_id"))
     messages = objects(document.get("messages"))
     for message in messages:

@@ -4,11 +4,9 @@ Memory stays small whatever the size: a file of lines is read line by line. A JS
 a whole, is read up to `MAX_DOCUMENT_BYTES`.
 """
 
-import gzip
 import io
 import json
 import os
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,17 +16,18 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
-from scalepan.errors import InputError, MissingExtraError
+from scalepan.errors import InputError
 from scalepan.files import open_source
 from scalepan.trace.model import ReasoningTrace
+from scalepan.trace.readers.csvrows import csv_header, csv_rows
+from scalepan.trace.readers.packed import BROKEN, HEAD_BYTES, unpacked
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
-HEAD_BYTES = 256 * 1024
 HEAD_RECORDS = 32
 T = TypeVar("T")
 _BOM = b"\xef\xbb\xbf"
-_GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+_PARQUET = b"PAR1"
 
 
 class TraceLine(NamedTuple):
@@ -45,7 +44,7 @@ class BadRow(NamedTuple):
     error: InputError
 
 
-class JsonRecord(NamedTuple):
+class JsonRecord(msgspec.Struct, frozen=True, gc=False):
     """One JSON value of a file and its line (in an array: its number), not decoded yet."""
 
     line: int
@@ -63,8 +62,13 @@ class Head:
 
     @cached_property
     def records(self) -> list[dict[str, Any]]:
-        """The first JSON objects: of the lines, of an array, or the one document; those that could be decoded."""
+        """The first JSON objects: lines, items of an array, the one document, or rows; those that could be decoded."""
         return [record for record in self._values() if isinstance(record, dict)][:HEAD_RECORDS]
+
+    @cached_property
+    def columns(self) -> list[str] | None:
+        """The columns of a CSV file; None if it is something else."""
+        return csv_header(self.start)
 
     @property
     def first(self) -> dict[str, Any]:
@@ -77,6 +81,10 @@ class Head:
 
     def _values(self) -> Iterator[Any]:
         text = self.start.strip()
+        if self.columns is not None:
+            rows = csv_rows(io.BytesIO(self.start).readline, self.columns, HEAD_BYTES)
+            yield from (_decoded(row) for _, row in islice(rows, HEAD_RECORDS) if isinstance(row, bytes))
+            return
         if text[:1] not in (b"{", b"["):
             return
         values = [_decoded(line) for line in text.split(b"\n", HEAD_RECORDS)[:HEAD_RECORDS] if line.strip()]
@@ -99,7 +107,7 @@ class Source:
         self.path = path
         """Where it is on disk; None for standard input."""
         self._raw = stream
-        self._stream, start = _opened(stream, name)
+        self._stream, start = unpacked(stream, name)
         base = os.path.basename(name)
         for ending in (".gz", ".zst", ".zstd"):
             base = base.removesuffix(ending)
@@ -118,22 +126,30 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, bytes | None]]:
         """Numbered lines, blank ones left out; None for one that is longer than `MAX_LINE_BYTES`."""
+        readline, limit = self._stream.readline, MAX_LINE_BYTES
         number = 0
-        while data := self._readline():
-            number += 1
-            if len(data) >= MAX_LINE_BYTES and not data.endswith(b"\n"):
-                while (rest := self._readline()) and not rest.endswith(b"\n"):
-                    pass
-                yield number, None
-                continue
-            data = data.removeprefix(_BOM).strip() if number == 1 else data.strip()
-            if data:
-                yield number, data
+        try:
+            while data := readline(limit):
+                number += 1
+                if len(data) >= limit and not data.endswith(b"\n"):
+                    while (rest := readline(limit)) and not rest.endswith(b"\n"):
+                        pass
+                    yield number, None
+                    continue
+                data = data.strip() if number > 1 else data.removeprefix(_BOM).strip()
+                if data:
+                    yield number, data
+        except BROKEN as error:
+            raise self._broken(error) from None
 
     def records(self) -> Iterator[JsonRecord | BadRow]:
-        """Every JSON value: a line, an item of an array, the one document that the file is, or a row of Parquet."""
+        """Every JSON value: a line, an item of an array, the one document that the file is, a row of Parquet or CSV."""
         if self._parquet:
             yield from starmap(JsonRecord, enumerate(self._parquet_rows(), 1))
+            return
+        if self.head.columns is not None:
+            for number, row in csv_rows(self._readline, self.head.columns, MAX_LINE_BYTES):
+                yield JsonRecord(number, row) if isinstance(row, bytes) else self.bad(number, row)
             return
         if self._is_document():
             yield from self._items(self.whole())
@@ -148,7 +164,7 @@ class Source:
         """All of it, decompressed."""
         try:
             data = self._stream.read(MAX_DOCUMENT_BYTES + 1)
-        except (OSError, EOFError, zlib.error, RuntimeError) as error:
+        except BROKEN as error:
             raise self._broken(error) from None
         if len(data) > MAX_DOCUMENT_BYTES:
             raise InputError(f"is one document of more than {MAX_DOCUMENT_BYTES:,} bytes", file=self.name)
@@ -171,7 +187,7 @@ class Source:
     def _readline(self) -> bytes:
         try:
             return self._stream.readline(MAX_LINE_BYTES)
-        except (OSError, EOFError, zlib.error, RuntimeError) as error:
+        except BROKEN as error:
             raise self._broken(error) from None
 
     def _broken(self, error: Exception) -> InputError:
@@ -305,75 +321,3 @@ def _cut_short(line: bytes) -> bool:
     except (UnicodeError, RecursionError):
         return False
     return False
-
-
-def _opened(stream: BinaryIO, name: str) -> tuple[BinaryIO, bytes]:
-    """The stream, decompressed and at its beginning, and its first bytes."""
-    start = _read_some(stream)
-    again = _rewound(stream, start)
-    if start.startswith(_GZIP):
-        again = gzip.GzipFile(fileobj=again, mode="rb")  # type: ignore[assignment]
-    elif start.startswith(_ZSTD):
-        again = _zstd(again)
-    else:
-        return again, start
-    try:
-        start = _read_some(again)
-    except (OSError, EOFError, zlib.error, RuntimeError) as error:
-        raise InputError(f"cannot be decompressed: {error}", file=name) from None
-    return io.BufferedReader(_Joined(start, again), 1 << 16), start
-
-
-def _zstd(stream: BinaryIO) -> BinaryIO:
-    try:
-        import zstandard
-    except ImportError:
-        raise MissingExtraError("reading zstd", "traces") from None
-    reader: BinaryIO = zstandard.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
-    return reader
-
-
-def _read_some(stream: BinaryIO) -> bytes:
-    """`HEAD_BYTES` bytes, or all there are. Of a pipe, what it gives first: whoever writes it may take their time."""
-    read = getattr(stream, "read1", stream.read)
-    live = not _seekable(stream)
-    pieces: list[bytes] = []
-    missing = HEAD_BYTES
-    while missing and (piece := read(missing)):
-        pieces.append(piece)
-        missing -= len(piece)
-        if live and b"\n" in piece:
-            break
-    return b"".join(pieces)
-
-
-def _seekable(stream: BinaryIO) -> bool:
-    seekable = getattr(stream, "seekable", None)
-    return seekable is not None and bool(seekable())
-
-
-def _rewound(stream: BinaryIO, start: bytes) -> BinaryIO:
-    try:
-        stream.seek(-len(start), os.SEEK_CUR)
-    except (OSError, ValueError):
-        return io.BufferedReader(_Joined(start, stream), 1 << 16)
-    return stream
-
-
-class _Joined(io.RawIOBase):
-    """Bytes that were read already, then the rest of their stream."""
-
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start, self._rest = memoryview(start), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._start:
-            count = min(len(buffer), len(self._start))
-            buffer[:count], self._start = self._start[:count], self._start[count:]
-            return count
-        data = self._rest.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from typing import NamedTuple
 
 from scalepan.arguments import wrong
-from scalepan.errors import InputError
+from scalepan.errors import InputError, named
 from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine
 
 GROUP = "scalepan.readers"
@@ -52,6 +52,9 @@ MODULES = (
     "inspect",
     "mini_swe_agent",
     "gemini.reader",
+    "otlp.reader",
+    "langsmith",
+    "langfuse",
     "har",
     "anthropic",
     "openai_responses",
@@ -66,11 +69,34 @@ def readers() -> dict[str, Reader]:
     built_in: list[Reader] = [import_module(f"{__package__}.{module}").READER for module in MODULES]
     table = {reader.name: reader for reader in built_in}
     for entry in entry_points(group=GROUP):
-        reader = entry.load()
+        try:
+            reader = entry.load()
+        except Exception as error:
+            raise InputError(f"entry point '{entry.name}' in {GROUP} cannot be loaded: {named(error)}") from error
         if not isinstance(reader, Reader):
             raise InputError(f"entry point '{entry.name}' in {GROUP} names {reader!r}, which is not a Reader")
-        table.setdefault(reader.name, reader)
+        table.setdefault(reader.name, _guarded(reader))
     return table
+
+
+def _guarded(reader: Reader) -> Reader:
+    """A reader of another package. Whatever it raises is a fault of the file that it was reading."""
+
+    def sniff(head: Head) -> bool:
+        try:
+            return bool(reader.sniff(head))
+        except Exception:
+            return False
+
+    def read(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]:
+        try:
+            yield from reader.read(source, seen)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"reader '{reader.name}' failed: {named(error)}", file=source.name) from error
+
+    return reader._replace(sniff=sniff, read=read)
 
 
 def reader_named(name: str) -> Reader:

@@ -76,52 +76,38 @@ class Recording:
         self._token: Token[Recording | None] | None = None
 
     def __enter__(self) -> "Recording":
-        if self._state != "new":
-            raise InputError("this recording has already started; make a new one for each task", path="recording")
-        if self.file is not None:
-            _check_writable(self.file)
-        _ = self._redactor  # a policy that does not fit is said now
         outer = active_recording()
-        self._builder.parent = outer.id if outer is not None else None
-        self._builder.created_at = _now()
-        self._state = "running"
+        if self.file is not None and self._state == "new":
+            check_writable(self.file)
+        self.begin(outer.id if outer is not None else None)
         self._token = _active.set(self)
         return self
 
     def __exit__(self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None) -> None:
         self._leave()
-        with self._lock:
-            if error is not None:
-                self._builder.ended = type(error).__name__
-            # Ctrl-C and the like end a run without a known outcome.
-            if isinstance(error, Exception) and self._builder.success is None:
-                self._builder.success = False
-                self._summary = error_text(error)
-            self._state = "over"
-        if self.file is not None:
-            self._write(self.file)
+        self.finish(error)
 
     # What the agent does
 
     def think(self, text: str) -> None:
         """Something the agent considers."""
         with self.building() as builder:
-            builder.think(as_text(text), _now())
+            builder.think(as_text(text), now())
 
     def say(self, text: str) -> None:
         """Something the agent says to a person; the last of it is the result, unless another is stated."""
         with self.building() as builder:
-            builder.say(as_text(text), _now())
+            builder.say(as_text(text), now())
 
     def observe(self, text: str) -> None:
         """Something the agent sees that no tool returned, such as what a person says meanwhile."""
         with self.building() as builder:
-            builder.observe(as_text(text), at=_now())
+            builder.observe(as_text(text), at=now())
 
     def recover(self, text: str) -> None:
         """What helped after a failure. Calling the tool again is a recovery by itself."""
         with self.building() as builder:
-            builder.recover(as_text(text), _now())
+            builder.recover(as_text(text), now())
 
     def tool(self, name: str, input: Any = None) -> ToolCall:  # noqa: A002 - the trace's word for it
         """A tool of any kind: `with t.tool("orders", {"customer": 17}) as call: call.output = …`."""
@@ -158,6 +144,28 @@ class Recording:
 
     # For tool calls and adapters
 
+    def begin(self, parent: str | None = None) -> None:
+        """Start without becoming the active recording; `parent` is the id of the trace that this is a sub-agent of."""
+        if self._state != "new":
+            raise InputError("this recording has already started; make a new one for each task", path="recording")
+        _ = self._redactor  # a policy that does not fit is said now
+        self._builder.parent = parent
+        self._builder.created_at = now()
+        self._state = "running"
+
+    def finish(self, error: BaseException | None = None) -> None:
+        """It is over, by an exception or without one; the trace is written to the file."""
+        with self._lock:
+            if error is not None:
+                self._builder.ended = type(error).__name__
+            # Ctrl-C and the like end a run without a known outcome.
+            if isinstance(error, Exception) and self._builder.success is None:
+                self._builder.success = False
+                self._summary = error_text(error)
+            self._state = "over"
+        if self.file is not None:
+            self._write(self.file)
+
     @contextmanager
     def building(self) -> Iterator[TraceBuilder]:
         """The steps so far, to add to. After the end, what is added is dropped."""
@@ -170,7 +178,7 @@ class Recording:
             self._calls += 1
             call.id = call.id or f"call_{self._calls}"
             self._places[call.id] = len(builder.steps)
-            builder.call(call.name, call.input, call.id, _now())
+            builder.call(call.name, call.input, call.id, now())
 
     def ended(self, call: ToolCall, latency_ms: float) -> None:
         """A tool call succeeded or failed."""
@@ -181,9 +189,9 @@ class Recording:
             if place < len(builder.steps):
                 builder.steps[place] = msgspec.structs.replace(builder.steps[place], latency_ms=latency_ms)
             if call.interrupted:
-                builder.observe(text, call.id, _now(), tool=call.name, refused=True)
+                builder.observe(text, call.id, now(), tool=call.name, refused=True)
             else:
-                builder.observe(text, call.id, _now(), tool=call.name, failed=failed)
+                builder.observe(text, call.id, now(), tool=call.name, failed=failed)
 
     def words(self, error: BaseException) -> str:
         """An exception as a step has it. All of it: it is redacted at the end."""
@@ -242,7 +250,7 @@ class Recording:
             warnings.warn(f"{file}: the trace was not written: {why}", RecordingWarning, stacklevel=3)
 
 
-def _check_writable(file: Path) -> None:
+def check_writable(file: Path) -> None:
     """Say now, and not after hours of work, that a file cannot be written."""
     from scalepan.files import open_private
 
@@ -252,7 +260,8 @@ def _check_writable(file: Path) -> None:
         raise InputError(f"cannot be written: {error.strerror}", file=str(file)) from None
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of a step."""
     return datetime.fromtimestamp(clock.time(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

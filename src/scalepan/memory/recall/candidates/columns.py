@@ -1,7 +1,7 @@
 """The claims as arrays: who may see a row, and what ranking must know of it. A mirror of the table, row by row."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
+from math import inf, isnan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from scalepan.memory.claim import KINDS, SECONDS_A_DAY, Claim, claim_of
 from scalepan.memory.halflife import faded, recencies
 from scalepan.memory.recall.candidates.places import ClaimPlaces, Line
+from scalepan.memory.recall.candidates.validity import ALWAYS, Successions, Validity
 from scalepan.memory.recall.claim_rules import allowed as rules_allow
 from scalepan.memory.recall.population import Population, population
 from scalepan.policy.boundary import CLASSES, SCOPES
@@ -39,6 +40,8 @@ _COLUMNS: dict[str, Any] = {
     "quality": np.float64,
     "quality_at": np.float64,
     "ts": np.float64,
+    "begins": np.float64,
+    "ends": np.float64,
 }
 
 
@@ -51,12 +54,13 @@ class Entry(NamedTuple):
     ts: float
     """When its text was last changed."""
     said_at: float | None = None
+    validity: Validity = ALWAYS
 
     @classmethod
     def of(cls, row: ClaimRow, entities: Iterable[EntityName] = ()) -> "Entry":
         """A stored claim."""
         changed = row.created_at if row.updated_at is None else row.updated_at
-        return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed, row.said_at)
+        return cls(claim_of(row, entities), row.utility_at, row.quality_at, changed, row.said_at, _validity(row))
 
 
 class ClaimColumns:
@@ -71,6 +75,9 @@ class ClaimColumns:
         self._kinds: dict[str, int] = {kind: code for code, kind in enumerate(KINDS)}
         self._about: dict[str, list[int]] = {}
         self.places = ClaimPlaces()
+        self.successions = Successions()
+        self.always_true = True
+        """Whether no row ever said when it is true or what it replaces."""
         self._columns = {name: np.zeros(FIRST_CAPACITY, dtype) for name, dtype in _COLUMNS.items()}
         self._masks: dict[tuple[Reach, tuple[str, ...] | None], Mask] = {}
         self._populations: dict[Any, tuple[Population, float]] = {}
@@ -96,6 +103,7 @@ class ClaimColumns:
         rows = np.arange(start, start + len(entries))
         self._fill(rows, entries)
         self.places.add([entry.claim for entry in entries], [entry.said_at for entry in entries])
+        self.successions.add(start, [entry.validity for entry in entries])
         self._changed()
 
     def _fill(self, rows: "Rows", entries: Sequence[Entry]) -> None:
@@ -113,6 +121,9 @@ class ClaimColumns:
         columns["utility_at"][rows] = [entry.utility_at for entry in entries]
         columns["quality_at"][rows] = [np.nan if entry.quality_at is None else entry.quality_at for entry in entries]
         columns["ts"][rows] = [entry.ts for entry in entries]
+        columns["begins"][rows] = [entry.validity.begins for entry in entries]
+        columns["ends"][rows] = [entry.validity.ends for entry in entries]
+        self.always_true = self.always_true and all(entry.validity == ALWAYS for entry in entries)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Remove claims; unknown ids are ignored."""
@@ -123,6 +134,7 @@ class ClaimColumns:
             for row in rows:
                 self.ids[row], self._claims[row] = "", None
             self.places.changed()
+            self.successions.remove(rows)
             self._changed()
 
     def change(self, id_: str, numbers: Mapping[str, float]) -> None:
@@ -135,25 +147,49 @@ class ClaimColumns:
 
     def mask(self, reach: Reach, kinds: Sequence[str] | None = None) -> "Mask":
         """The rows that a request may read. Cached until the columns change: many requests share a reach."""
-        key = (reach, tuple(kinds) if kinds is not None else None)
+        key = (self.stage(reach), tuple(kinds) if kinds is not None else None)
         found = self._masks.get(key)
         if found is None:
-            found = self._mask(reach, kinds)
+            found = self._mask(reach)
+            if reach.valid_at is not None and not self.always_true:
+                found = self._in_force(found, reach.valid_at)
+            if kinds is not None:
+                codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
+                found = found & np.isin(self.column("kind"), codes)
             found.flags.writeable = False  # requests share it
             if len(self._masks) >= KEPT_MASKS:
                 self._masks.clear()
             self._masks[key] = found
         return found
 
-    def _mask(self, reach: Reach, kinds: Sequence[str] | None) -> "Mask":
+    def stage(self, reach: Reach) -> Reach:
+        """The same for all moments that see the same claims: for what is made once and kept."""
+        if reach.valid_at is None or self.always_true:
+            return reach._replace(valid_at=None)
+        # Both counts only rise with time, so where they are the same, nothing begins or ends in between.
+        passed = (np.count_nonzero(self.column(name) <= reach.valid_at) for name in ("begins", "ends"))
+        return reach._replace(valid_at=float(sum(passed)))
+
+    def _in_force(self, reached: "Mask", moment: float) -> "Mask":
+        """Of the rows that a caller may read, those that are true at the moment and that no other of them replaced."""
+        begun = self.column("begins") <= moment
+        left = reached & begun & (self.column("ends") > moment)
+        left[self.successions.replaced(reached, begun, self.row_of)] = False
+        return left
+
+    def replacing(self, id_: str, reach: Reach) -> str | None:
+        """The claim that replaced another, of those that a request may read; the one that began last."""
+        reached = self.mask(reach._replace(valid_at=None))
+        begins = self.column("begins")
+        found = [(begins[row], self.ids[row]) for row in self.successions.replacing(id_) if reached[row]]
+        return max(found)[1] if found else None
+
+    def _mask(self, reach: Reach) -> "Mask":
         tenant = self._codes.get(reach.tenant)
         if tenant is None:
             return np.zeros(len(self), dtype=bool)
         open_classes = np.array([name in reach.classes for name in CLASSES])
         allowed: Mask = self.column("alive") & (self.column("tenant") == tenant) & open_classes[self.column("class_")]
-        if kinds is not None:
-            codes = [self._kinds[kind] for kind in kinds if kind in self._kinds]
-            allowed &= np.isin(self.column("kind"), codes)
         allowed &= self._in_scope(reach)
         return allowed & rules_allow(reach.rules, self, reach.moment) if reach.rules else allowed
 
@@ -207,7 +243,7 @@ class ClaimColumns:
 
         All of it fades by one factor, so it is measured once and scaled after that, until something changes.
         """
-        key = (reach, tuple(kinds) if kinds is not None else None, policy.utility_half_life_days)
+        key = (self.stage(reach), tuple(kinds) if kinds is not None else None, policy.utility_half_life_days)
         kept = self._populations.get(key)
         if kept is None or now < kept[1]:
             mask = self.mask(reach, kinds)
@@ -225,7 +261,7 @@ class ClaimColumns:
         claim = self._claims[row]
         if claim is None:
             return ()
-        return (claim.text, claim.tenant, claim.project, claim.session, claim.entities, claim.place())
+        return (claim.text, claim.tenant, claim.project, claim.session, claim.entities, claim.place(), claim.validity())
 
     def utility(self, rows: "Rows | Mask", now: float, policy: Feedback) -> "NDArray[np.float64]":
         """Utility, faded to now."""
@@ -243,7 +279,7 @@ class ClaimColumns:
         columns = zip(
             rows,
             *(self.column(name)[rows].tolist() for name in ("utility", "confidence", "quality")),
-            *(self.column(name)[rows].tolist() for name in ("utility_at", "quality_at", "ts")),
+            *(self.column(name)[rows].tolist() for name in ("utility_at", "quality_at", "ts", "begins", "ends")),
             self.places.column("said_at")[rows].tolist(),
             strict=True,
         )
@@ -254,8 +290,9 @@ class ClaimColumns:
                 _known(quality_at),
                 ts,
                 _known(said_at),
+                Validity(begins, ends, self.successions.replaced_by(row)),
             )
-            for row, utility, confidence, quality, utility_at, quality_at, ts, said_at in columns
+            for row, utility, confidence, quality, utility_at, quality_at, ts, begins, ends, said_at in columns
         ]
 
     def numbers(self, rows: Sequence[int], now: float, policy: Feedback) -> "tuple[NDArray[np.float64], ...]":
@@ -282,6 +319,15 @@ class ClaimColumns:
             grown = max(rows, 2 * capacity)
             # Zeros behind the rows that are there: np.resize would repeat them, and with them other tenants' codes.
             self._columns = {name: np.pad(column, (0, grown - capacity)) for name, column in self._columns.items()}
+
+
+def _validity(row: ClaimRow) -> Validity:
+    """What replaces another begins when it says so, or when it was said, or else when it was added."""
+    begins = row.valid_from
+    if begins is None and row.supersedes is not None:
+        begins = row.created_at if row.said_at is None else row.said_at
+    ends = row.valid_until
+    return Validity(-inf if begins is None else begins, inf if ends is None else ends, row.supersedes)
 
 
 def _known(number: float) -> float | None:

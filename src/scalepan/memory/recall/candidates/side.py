@@ -35,7 +35,7 @@ class Side(Generic[Copy]):
             return ranked(query.index, found)
 
     def _filled(self, query: SearchQuery) -> Copy:
-        key = (query.reach, query.kinds, query.index.changes)
+        key = (query.index.columns.stage(query.reach), query.kinds, query.index.changes)
         if self._copy is None or self._key != key:
             self._copy, self._key = self._copied(query, np.flatnonzero(query.mask()).tolist()), key
         return self._copy

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scalepan.trace.model import ReasoningTrace
-from scalepan.trace.readers.build import CODE, UNKNOWN_DOMAIN, TraceBuilder
+from scalepan.trace.readers.build import CODE, UNKNOWN_DOMAIN, TraceBuilder, project_name
 from scalepan.trace.readers.lenient import (
     first_text,
     flag,
@@ -57,7 +57,7 @@ class Trajectory:
         builder.model = text(self.agent.get("model_name"))
         builder.parent = self.parent
         cwds = [*items(self.agent_extra.get("cwds")), None]
-        builder.project = first_text(self.agent_extra.get("cwd"), cwds[0])
+        builder.project = project_name(first_text(self.agent_extra.get("cwd"), cwds[0]))
         return builder
 
     def _parent_session(self) -> str | None:

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from scalepan.check import resolved
 from scalepan.errors import InputError
-from scalepan.trace.readers.build import digest
+from scalepan.trace.readers.build import digest, project_name
 from scalepan.trace.readers.claude.branches import MessageTree
 from scalepan.trace.readers.claude.lines import SessionLine, decode_line, record_of
 from scalepan.trace.readers.claude.messages import Item, ToolReturn, ToolUse, Utterance
@@ -224,20 +224,6 @@ def _agent_above(source: Source) -> str | None:
             return msgspec.json.decode(file.read(_META_BYTES), type=_AgentMeta).parent_agent_id
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
-
-
-def project_name(cwd: str | None) -> str | None:
-    """The name of the folder that the agent worked in: enough to tell projects apart, and the path stays private.
-
-    A home directory has a person's name, and is no project.
-
-    >>> project_name("/home/anna/work/shop"), project_name("C:\\\\Users\\\\anna"), project_name("/")
-    ('shop', None, None)
-    """
-    parts = [part for part in (cwd or "").replace("\\", "/").split("/") if part]
-    if not parts or (len(parts) > 1 and parts[-2] in ("home", "Users")):
-        return None
-    return parts[-1]
 
 
 def _sniff(head: Head) -> bool:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from scalepan.errors import InputError
-from scalepan.trace.readers.build import digest
+from scalepan.trace.readers.build import digest, project_name
 from scalepan.trace.readers.claude.messages import (
     INPUT_TOKENS,
     SYNTHETIC,
@@ -24,7 +24,6 @@ from scalepan.trace.readers.claude.messages import (
     user_items,
 )
 from scalepan.trace.readers.claude.run import ClaudeRecord, ClaudeRun, answer_of, error_record
-from scalepan.trace.readers.claude.session import project_name
 from scalepan.trace.readers.lenient import number
 from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine, decode_as
 from scalepan.trace.readers.table import Reader, SeenRecords

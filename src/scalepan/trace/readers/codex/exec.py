@@ -22,7 +22,12 @@ _CALLS = {
     "collab_tool_call": ("prompt", "receiver_thread_ids"),
     "web_search": ("query", "action"),
 }
-_SAID = {"agent_message": "say", "reasoning": "think", "plan": "think", "user_message": "request"}
+# The first versions wrote `assistant_message`, and `item_type` where it is `type` now.
+_SAID = {
+    **dict.fromkeys(("agent_message", "assistant_message"), "say"),
+    **dict.fromkeys(("reasoning", "plan"), "think"),
+    "user_message": "request",
+}
 
 
 class ExecLog:

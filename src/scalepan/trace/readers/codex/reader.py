@@ -121,7 +121,8 @@ def _is_codex(record: dict[str, Any]) -> bool:
         return isinstance(record.get("payload"), dict)
     if kind == "thread.started":
         return first_text(record.get("thread_id")) is not None
-    return kind in ("item.started", "item.completed") and "type" in mapping(record.get("item"))
+    item = mapping(record.get("item"))
+    return kind in ("item.started", "item.completed") and ("type" in item or "item_type" in item)
 
 
 READER = Reader("codex", "Codex: rollout files and codex exec --json", _sniff, read_codex)

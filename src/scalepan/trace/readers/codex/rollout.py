@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from scalepan.errors import InputError
-from scalepan.trace.readers.build import CODE, TraceBuilder, digest
+from scalepan.trace.readers.build import CODE, TraceBuilder, digest, project_name
 from scalepan.trace.readers.codex.outcome import CallOutcome, event_outcome, read_outcome
 from scalepan.trace.readers.codex.person import asked
 from scalepan.trace.readers.entries import LogEntry, play
@@ -78,7 +78,7 @@ class Rollout:
                 self._add_compacted(_payload(line))
             case "inter_agent_communication":
                 self._add_item(_payload(line) | {"type": "agent_message"}, {}, at)
-            case kind if kind not in _BOOKKEEPING:
+            case kind if not isinstance(kind, str) or kind not in _BOOKKEEPING:
                 self.skip(text(kind) or "unknown")
 
     def skip(self, kind: str) -> None:
@@ -91,7 +91,7 @@ class Rollout:
             return None
         builder = TraceBuilder("codex", domain=CODE, framework="codex")
         builder.session = self.id
-        builder.project = text(self._meta.get("cwd"))
+        builder.project = project_name(text(self._meta.get("cwd")))
         builder.model = self._model
         builder.ended = self._ended
         builder.created_at = self._at
@@ -129,14 +129,14 @@ class Rollout:
         return entry._replace(text=said.text, failed=entry.failed if failed is None else failed, refused=refused)
 
     def _add_event(self, event: dict[str, Any]) -> None:
-        kind = event.get("type")
+        kind = text(event.get("type"))
         ended = event_outcome(event)
         if ended is not None:
             self._outcomes[ended[0]] = ended[1]
         elif kind == "token_count":
             self._tokens.add(mapping(event.get("info")))
         elif kind in _ENDS:
-            self._ended = text(kind)
+            self._ended = kind
         elif kind == "turn_aborted":
             self._ended = first_text(event.get("reason"), kind)
         elif kind == "thread_rolled_back":

@@ -11,7 +11,7 @@ from typing import Any
 
 from scalepan.errors import InputError
 from scalepan.trace.readers.bodies.api import tokens
-from scalepan.trace.readers.build import CODE, TraceBuilder
+from scalepan.trace.readers.build import CODE, TraceBuilder, project_name
 from scalepan.trace.readers.entries import LogEntry, play
 from scalepan.trace.readers.gemini.message import THANKS, message_entries
 from scalepan.trace.readers.lenient import first_text, items, objects, text
@@ -63,7 +63,7 @@ class GeminiChat:
         builder = TraceBuilder("gemini", domain=CODE, framework="gemini-cli")
         builder.session = session
         builder.created_at = text(self._fields.get("startTime"))
-        builder.project = first_text(*items(self._fields.get("directories")))
+        builder.project = project_name(first_text(*items(self._fields.get("directories"))))
         if self._fields.get("kind") == "subagent" and self._folder not in (None, "chats"):
             builder.parent = f"kp:trace:gemini:{self._folder}"
         done: set[str] = set()

@@ -1,0 +1,1 @@
+"""What do these traces say about their agents? Counts, groups, repeats, extremes and rejects, in constant memory."""
