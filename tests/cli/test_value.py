@@ -93,7 +93,7 @@ def test_many_bad_rows_are_counted_not_all_shown(run: Run, tmp_path: Path) -> No
         (["none.jsonl"], "none.jsonl: cannot be read: No such file or directory"),
         (["none/*.jsonl"], "none/*.jsonl: matches no file"),
         (["empty.jsonl"], "empty.jsonl: no trace in it"),
-        (["binary.jsonl"], "binary.jsonl: no good trace in it"),
+        (["binary.jsonl"], "binary.jsonl: is in no format that can be read"),
         (["good.jsonl", "--explain", "kp:trace:zzz"], "no trace 'kp:trace:zzz' in the input"),
         (["good.jsonl", "--embedder", "nothing/such"], "no encoder 'nothing/such'"),
         (["good.jsonl", "--policy", "none.yaml"], "none.yaml: cannot be read"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from scalepan.cli._common import complain
+from scalepan.cli._common import BAD_INPUT, complain
 from scalepan.cli._streams import set_up
 from scalepan.cli._summaries import SUMMARIES
 from scalepan.errors import InputError, PolicyWarning, ScalepanError, did_you_mean, printable
@@ -31,7 +31,6 @@ COMMANDS = {
     "explain": "scalepan.cli.explain:explain",
     "doctor": "scalepan.cli.doctor:doctor",
 }
-BAD_INPUT = 2
 
 
 class _ReaderGoneError(Exception):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 160
 
+BAD_INPUT = 2
+"""Exit code of a user's mistake."""
+
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object per line, for programs.")
 policy_option = click.option(
     "--policy",

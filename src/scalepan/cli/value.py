@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from scalepan.cli._common import complain, json_option, policy_option, progress, show, show_json, store_option
+from scalepan.cli._common import (
+    BAD_INPUT,
+    complain,
+    json_option,
+    policy_option,
+    progress,
+    show,
+    show_json,
+    store_option,
+)
 from scalepan.cli._hooks import HOOKS, run_hook
 from scalepan.cli._keep import keep_option, kept
 from scalepan.cli._value_outputs import FORMATS, Outputs, outputs
@@ -111,7 +120,7 @@ def value(
         return
     overrides = {"embed": {"model": embedder}} if embedder else {}
     policy = load_policy(policy_file, overrides=overrides)
-    found = input_files(files or (STDIN,))
+    found = _input_files(files or (STDIN,))
     encoder = find_encoder(policy.embed) if to is None else None
     valuer = TraceValuer(policy, embedder=encoder)
     with ExitStack() as stack:
@@ -196,12 +205,27 @@ def _good_rows(
     written.finish(file.name for file in files)
     if summary is not None:
         summary.skipped = skipped
+    _conclude(files, good, bad, skipped, written.before)
+
+
+def _input_files(names: tuple[str, ...]) -> list[InputFile]:
+    found = input_files(names)
+    if not found:
+        raise InputError("has no file that could be a log", file=", ".join(names[:3]))
+    return found
+
+
+def _conclude(files: list[InputFile], good: int, bad: int, skipped: int, before: int) -> None:
+    """What was left out. No good row at all is an error."""
     if skipped:
         complain(f"{counted(skipped, 'file')} in folders skipped: no format that can be read")
+    nothing = not good and not before
+    if nothing and bad == 1:
+        raise SystemExit(BAD_INPUT)  # the one line about it says all
     if bad:
         hidden = f", the first {SHOWN_BAD_ROWS} shown" if bad > SHOWN_BAD_ROWS else ""
-        complain(f"{counted(bad, 'bad row')} of {written.before + good + bad:,} skipped{hidden}")
-    if not good and not written.before:
+        complain(f"{counted(bad, 'bad row')} of {before + good + bad:,} skipped{hidden}")
+    if nothing:
         problem = "no good trace in it" if bad else "no trace in it"
         raise InputError(problem, file=", ".join(file.name for file in files[:3]) or None)
 

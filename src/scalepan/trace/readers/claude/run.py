@@ -153,7 +153,8 @@ class ClaudeRun:
 
     def _answered(self, answer: ClaudeAnswer) -> None:
         # Later records of an answer know more: the last usage counts.
-        self._tokens[answer.key] = (answer.input_tokens, answer.output_tokens)
+        if answer.input_tokens or answer.output_tokens:
+            self._tokens[answer.key] = (answer.input_tokens, answer.output_tokens)
         if answer.model is not None:
             self._models[answer.key] = answer.model
         if answer.ended is not None:

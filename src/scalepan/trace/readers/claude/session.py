@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Raw, Struct
 
 from scalepan.check import resolved
-from scalepan.errors import InputError
 from scalepan.trace.readers.build import digest, project_name
 from scalepan.trace.readers.claude.branches import MessageTree
 from scalepan.trace.readers.claude.lines import SessionLine, decode_line, record_of
 from scalepan.trace.readers.claude.messages import Item, ToolReturn, ToolUse, Utterance
 from scalepan.trace.readers.claude.run import ClaudeRecord, ClaudeRun
+from scalepan.trace.readers.feed import feed
 from scalepan.trace.readers.lenient import number
-from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine
+from scalepan.trace.readers.source import BadRow, Head, JsonRecord, Source, TraceLine
 from scalepan.trace.readers.table import Reader, SeenRecords
 
 NAME = "claude-code"
@@ -59,20 +59,8 @@ resolved(_AgentMeta)
 def read_session(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]:
     """The traces of a session file: the session, branches that were left, sub-agents."""
     log = _SessionLog(seen)
-    bad: BadRow | None = None
-    for record in source.records():
-        if bad is not None:
-            yield bad
-            bad = None
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        try:
-            log.add(record.line, record.data)
-        except InputError as error:
-            bad = BadRow(record.line, error.at(file=source.name, line=record.line))
+    bad = yield from feed(source, log.take)
     if bad is not None:
-        # A log that is still being written, or was when the machine stopped, ends in half a line.
         if log.worked and "truncated" in str(bad.error):
             log.unmapped["cut line"] += 1
         else:
@@ -98,6 +86,11 @@ class _SessionLog:
         self._sidechains: dict[str, list[ClaudeRecord]] = {}
         self._chain_of: dict[str, str] = {}
         self._tree = MessageTree()
+
+    def take(self, record: JsonRecord) -> tuple[()]:
+        """The next record; nothing comes of it before the end."""
+        self.add(record.line, record.data)
+        return ()
 
     def add(self, place: int, data: bytes | memoryview | Raw) -> None:
         """The next line; an InputError says what is wrong with it."""

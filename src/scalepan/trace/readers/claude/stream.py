@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from scalepan.errors import InputError
 from scalepan.trace.readers.build import digest, project_name
 from scalepan.trace.readers.claude.messages import (
     INPUT_TOKENS,
@@ -24,8 +23,9 @@ from scalepan.trace.readers.claude.messages import (
     user_items,
 )
 from scalepan.trace.readers.claude.run import ClaudeRecord, ClaudeRun, answer_of, error_record
+from scalepan.trace.readers.feed import feed
 from scalepan.trace.readers.lenient import number
-from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine, decode_as
+from scalepan.trace.readers.source import BadRow, Head, JsonRecord, Source, TraceLine, decode_as
 from scalepan.trace.readers.table import Reader, SeenRecords
 
 NAME = "claude-stream"
@@ -72,22 +72,16 @@ _line = msgspec.json.Decoder(StreamLine)
 def read_stream(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]:
     """The traces of a stream: of every session in it the run, then its sub-agents."""
     sessions: dict[str, _StreamedSession] = {}
-    bad: BadRow | None = None
-    for record in source.records():
-        if bad is not None:
-            yield bad
-            bad = None
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        try:
-            line = decode_as(_line, record.data)
-            name = line.session_id or next(reversed(sessions), "")
-            if name not in sessions:
-                sessions[name] = _StreamedSession(name, line.uuid or digest(memoryview(record.data)), seen)
-            sessions[name].add(record.line, line)
-        except InputError as error:
-            bad = BadRow(record.line, error.at(file=source.name, line=record.line))
+
+    def take(record: JsonRecord) -> tuple[()]:
+        line = decode_as(_line, record.data)
+        name = line.session_id or next(reversed(sessions), "")
+        if name not in sessions:
+            sessions[name] = _StreamedSession(name, line.uuid or digest(memoryview(record.data)), seen)
+        sessions[name].add(record.line, line)
+        return ()
+
+    bad = yield from feed(source, take)
     if bad is not None:
         last = next(reversed(sessions.values()), None)
         if last is not None and last.main.run.worked and "truncated" in str(bad.error):

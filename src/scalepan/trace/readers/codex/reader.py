@@ -9,6 +9,7 @@ import msgspec
 from scalepan.errors import InputError
 from scalepan.trace.readers.codex.exec import ExecLog
 from scalepan.trace.readers.codex.rollout import Rollout, RolloutLine
+from scalepan.trace.readers.feed import feed
 from scalepan.trace.readers.lenient import first_text, mapping, text
 from scalepan.trace.readers.source import BadRow, Head, JsonRecord, Source, TraceLine, decode
 from scalepan.trace.readers.table import Reader, SeenRecords
@@ -23,26 +24,20 @@ _BARE = ("message", "reasoning", "_call", "_output")
 def read_codex(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRow]:
     """Every thread of a file, and its bad lines. A last line that was not written to its end is only counted."""
     thread: Rollout | ExecLog | None = None
-    broken: BadRow | None = None
-    for record in source.records():
-        if broken is not None:
-            yield broken
-            broken = None
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        try:
-            started = _started(record, thread, source, seen)
-            if started is not None:
-                if thread is not None:
-                    yield from _finished(thread, source)
-                thread = started
-            elif isinstance(thread, Rollout):
-                thread.add(_line(record))
-            elif thread is not None:
-                thread.add(decode(record.data))
-        except InputError as error:
-            broken = BadRow(record.line, error.at(file=source.name, line=record.line))
+
+    def take(record: JsonRecord) -> Iterator[TraceLine | BadRow]:
+        nonlocal thread
+        started = _started(record, thread, source, seen)
+        if started is not None:
+            if thread is not None:
+                yield from _finished(thread, source)
+            thread = started
+        elif isinstance(thread, Rollout):
+            thread.add(_line(record))
+        elif thread is not None:
+            thread.add(decode(record.data))
+
+    broken = yield from feed(source, take)
     rows = [*_finished(thread, source, cut=broken is not None)] if thread is not None else []
     if broken is not None and not any(isinstance(row, TraceLine) for row in rows):
         yield broken

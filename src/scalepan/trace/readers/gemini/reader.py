@@ -13,9 +13,10 @@ from scalepan.errors import InputError
 from scalepan.trace.readers.bodies.api import tokens
 from scalepan.trace.readers.build import CODE, TraceBuilder, project_name
 from scalepan.trace.readers.entries import LogEntry, play
+from scalepan.trace.readers.feed import feed
 from scalepan.trace.readers.gemini.message import THANKS, message_entries
 from scalepan.trace.readers.lenient import first_text, items, objects, text
-from scalepan.trace.readers.source import BadRow, Head, Source, TraceLine, decode
+from scalepan.trace.readers.source import BadRow, Head, JsonRecord, Source, TraceLine, decode
 from scalepan.trace.readers.table import Reader, SeenRecords
 
 
@@ -120,24 +121,17 @@ def read_gemini(source: Source, seen: SeenRecords) -> Iterator[TraceLine | BadRo
     """Every session of a file, and its bad lines. A last line that was not written to its end is only counted."""
     folder = source.path.parent.name if source.path is not None else None
     chat: GeminiChat | None = None
-    broken: BadRow | None = None
-    for record in source.records():
-        if broken is not None:
-            yield broken
-            broken = None
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        try:
-            change = decode(record.data)
-        except InputError as error:
-            broken = BadRow(record.line, error.at(file=source.name, line=record.line))
-            continue
+
+    def take(record: JsonRecord) -> Iterator[TraceLine | BadRow]:
+        nonlocal chat
+        change = decode(record.data)
         if chat is None or chat.starts(change):
             if chat is not None:
                 yield from _finished(chat, source, seen)
             chat = GeminiChat(record.line, folder)
         chat.add(change)
+
+    broken = yield from feed(source, take)
     if chat is not None and broken is not None:
         chat.skip("cut line")
     rows = [*_finished(chat, source, seen)] if chat is not None else []

@@ -19,9 +19,10 @@ import msgspec
 
 from scalepan.errors import InputError, ScalepanError
 from scalepan.trace.files import ENDINGS
+from scalepan.trace.readers.feed import feed
 from scalepan.trace.readers.otlp import wire
 from scalepan.trace.readers.otlp.records import LOGS, SPANS, is_request
-from scalepan.trace.readers.source import BadRow, Head, Source, decode_as, open_path
+from scalepan.trace.readers.source import BadRow, Head, JsonRecord, Source, decode_as, open_path
 
 MAX_BESIDE = 8
 _MAX_LOOKED_AT = 512
@@ -90,23 +91,14 @@ class _Beside:
 
 
 def _json_requests(source: Source) -> Iterator[FileRequest | BadRow]:
-    broken: BadRow | None = None
-    for record in source.records():
-        if broken is not None:
-            yield broken
-            broken = None
-        if isinstance(record, BadRow):
-            yield record
-            continue
-        try:
-            data = decode_as(_JSON, record.data)
-        except InputError as error:
-            broken = BadRow(record.line, error.at(file=source.name, line=record.line))
-            continue
+    def take(record: JsonRecord) -> Iterator[FileRequest | BadRow]:
+        data = decode_as(_JSON, record.data)
         if isinstance(data, dict) and is_request(data):
             yield FileRequest(record.line, len(memoryview(record.data)), data)
         else:
             yield source.bad(record.line, f"is not an OTLP request: it has no {SPANS} and no {LOGS}")
+
+    broken = yield from feed(source, take)
     if broken is not None:
         yield FileRequest(broken.line, 0, {}, cut=broken) if "truncated" in broken.error.problem else broken
 
