@@ -2,7 +2,8 @@
 
 `python -m bench.fit_recall` fits and prints these numbers, from scifact (CC BY 4.0, ODC-By), stackfaq (CC BY-SA) and
 jaquad_sentences (CC BY-SA 3.0), each set with the same weight. What none of these shows, who speaks and when, was set
-by hand and never fitted; so was the threshold, after a look at locomo. docs/benchmarks.md has what they give on data that they were not fitted on.
+by hand and never fitted; so was the threshold, after a look at locomo. docs/benchmarks.md has what they give on data
+that they were not fitted on.
 """
 
 from typing import Annotated, Any, Literal
