@@ -28,6 +28,8 @@ from scalepan.memory import Memory, state
 from scalepan.memory.recall import search as recall
 from scalepan.memory.recall.candidates import levels
 from scalepan.memory.recall.candidates.columns import ClaimColumns
+from scalepan.memory.recall.candidates.vectors import VectorIndex
+from scalepan.memory.recall.candidates.words import Words
 from scalepan.policy.retrieval import Retrieval
 from scalepan.store import Here
 from scalepan.text import terms
@@ -48,7 +50,10 @@ STAGES: list[tuple[Any, str, str]] = [
     (recall, "search_query", "query: redact, terms, encode"),
     (levels, "index_words", "words"),
     (levels, "index_vectors", "vectors"),
-    (recall, "_weighed", "rank"),
+    (Words, "matches", "words"),
+    (VectorIndex, "cosines", "vectors"),
+    (recall, "weigh_by_evidence", "rank"),
+    (recall._Search, "_by_spec", "rank"),
     (ClaimColumns, "numbers", "reading claims"),
     (recall, "diversify", "MMR"),
     (recall, "_likeness", "MMR"),

@@ -44,7 +44,8 @@ async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def factors(claims: list[dict[str, Any]], work: Work, sure: float) -> dict[str, Any]:
     """The factors for `confidence_score` and `decide`. The sources were not compared, so they count as one."""
-    scores = [claim["score_final"] for claim in claims]
+    # How likely each is to help; the profile `spec` does not say, and there its score stands in.
+    scores = [claim["p_useful"] if claim.get("p_useful") is not None else claim["score_final"] for claim in claims]
     return {
         "search_result_count": len(scores),
         "search_max_score": max(scores, default=0.0),

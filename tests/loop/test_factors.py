@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from scalepan.loop import Session, factors_from_recall, factors_from_trace
 from scalepan.memory import Memory
 from scalepan.policy import load_policy
@@ -30,6 +32,18 @@ def test_factors_from_a_recall(tmp_path: Path) -> None:
     assert (factors.search_result_count, factors.source_count) == (1, 1)
     assert abs(factors.search_max_score - 0.8) < 1e-3
     assert factors.tool_success_rate == 0.5
+
+
+def test_by_evidence_a_claim_is_as_strong_as_it_is_likely_to_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALEPAN_RETRIEVAL__PROFILE", "default")
+    policy = load_policy(overrides={"embed": {"model": "none"}})
+    with Memory(tmp_path / "notes.duckdb", policy=policy) as memory:
+        memory.add("plans renew on the first", confidence=1.0)
+        found = memory.search("when do plans renew?")
+        factors = factors_from_recall(found, [True])
+    assert factors.search_max_score == found.p_useful == found[0].p_useful
 
 
 def test_a_failure_that_is_told_is_counted_once_wherever_the_recovery_stands(tmp_path: Path) -> None:

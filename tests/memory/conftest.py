@@ -100,6 +100,13 @@ def encoder(stand_in: StandIn) -> StandIn:
     return stand_in
 
 
+@pytest.fixture(autouse=True)
+def profile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of the contract's formula, `test_spec_*` and those that say so by SPEC = True, ask by profile spec."""
+    if request.module.__name__.rpartition(".")[2].startswith("test_spec_") or getattr(request.module, "SPEC", False):
+        monkeypatch.setenv("SCALEPAN_RETRIEVAL__PROFILE", "spec")
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """In place of the time of day, in all of memory."""

@@ -14,9 +14,10 @@ from scalepan.errors import ConflictError, NotFoundError
 from scalepan.memory import Memory
 from scalepan.memory.recall.candidates import levels
 from scalepan.memory.recall.candidates.columns import ClaimColumns
+from scalepan.memory.recall.weigh import weigh
 from scalepan.memory.requests import Agree, Backfill
 from scalepan.redact import Redactor
-from tests.memory.conftest import StandIn
+from tests.memory.conftest import Open, StandIn
 from tests.real.test_memory_races import leftovers
 
 
@@ -293,23 +294,28 @@ def test_rows_that_are_not_there_yet_belong_to_nobody() -> None:
     assert all(not column[1024:].any() for column in columns._columns.values())
 
 
-def test_a_search_sees_one_state_of_the_index(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("profile", ["spec", "default"])
+def test_a_search_sees_one_state_of_the_index(profile: str, open_memory: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = open_memory(policy={"retrieval": {"profile": profile}})
     id_ = memory.add("apple pie with cream")
     others: list[threading.Thread] = []
+    looks: Any = {"spec": levels.index_vectors, "default": weigh}[profile]
 
-    def interrupted(*args: Any) -> Any:
+    def interrupted(*args: Any, **options: Any) -> Any:
         # Whoever writes now waits until the search is over; without a lock it would be done long before.
         others.append(threading.Thread(target=lambda: memory.update(id_, text="banana bread", boundary_class="pii")))
         others[-1].start()
         others[-1].join(0.3)
-        return levels.index_vectors(*args)
+        return looks(*args, **options)
 
-    monkeypatch.setitem(levels.VECTOR_LEVELS, "index", interrupted)
-    found = memory.search("apple")
+    with monkeypatch.context() as patch:
+        patch.setitem(levels.VECTOR_LEVELS, "index", interrupted)
+        patch.setattr("scalepan.memory.recall.by_evidence.weigh", interrupted)
+        found = memory.search("apple")
     assert [one.text for one in found] == ["apple pie with cream"]
+    assert others
     for other in others:  # the level is asked twice where it finds little
         other.join()
-    monkeypatch.setitem(levels.VECTOR_LEVELS, "index", levels.index_vectors)
     assert list(memory.search("apple")) == []
 
 

@@ -40,6 +40,7 @@ PLAIN = Diversity(mmr_lambda=1.0, entity_cap=0, unique_content=False)
 
 def policy(text: TextSide) -> Policy:
     level = Retrieval(
+        profile="spec",
         hybrid=Hybrid(k_txt=MANY, k_vec=MANY, k_final=MANY),
         diversity=PLAIN,
         threshold=0.0,

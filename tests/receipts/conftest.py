@@ -15,11 +15,12 @@ from scalepan.evals.result import case_score
 from scalepan.memory import Memory
 from scalepan.policy import Policy
 from scalepan.policy.embed import Embed
+from scalepan.policy.retrieval import Retrieval
 from scalepan.receipts import Explained, case_receipt, explain, keep, value_receipt
 from scalepan.store import Store
 from scalepan.trace import ReasoningTrace, TraceValuer
 
-WORDLESS = Policy(embed=Embed(model="none"))
+WORDLESS = Policy(embed=Embed(model="none"), retrieval=Retrieval(profile="spec"))
 FACTORS = ConfidenceFactors(search_result_count=5, search_max_score=0.8, source_count=2)
 TRACE = {
     "@context": "https://openknowledgepulse.org/schema/v1",

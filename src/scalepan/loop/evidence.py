@@ -49,7 +49,7 @@ def factors_so_far(
     # Texts that were not compared do not count as disagreeing. A tool result is a source, but not a text to compare.
     sources = texts if agreement is not None else texts[:1]
     return ConfidenceFactors.from_steps(
-        [float(one.score_final) for one in recalled],
+        [one.strength for one in recalled],
         done.calls,
         sources or done.outputs[:1],
         source_agreement=0.0 if agreement is None else agreement,

@@ -43,7 +43,7 @@ def factors_from_recall(
     found: Recall, tool_calls: Sequence[bool] = (), *, llm_self_confidence: float = 0.5, query_coverage: float = 0.0
 ) -> ConfidenceFactors:
     """How sure an agent may be of an answer based on recalled claims: they are the search results and the sources."""
-    scores = [float(one.score_final) for one in found.claims if not one.below_threshold]
+    scores = [one.strength for one in found.claims if not one.below_threshold]
     return ConfidenceFactors.from_steps(
         scores,
         tool_calls,

@@ -1,11 +1,12 @@
 """The formulas of recall: normalize, fuse, rerank (contract memory.14 to memory.36). Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil, exp
 from typing import NamedTuple
 
 from scalepan.errors import counted
 from scalepan.memory.halflife import recency as recency
+from scalepan.policy.evidence import EvidenceWeights
 from scalepan.policy.retrieval import Normalize, Rerank, Retrieval
 from scalepan.score import Part, Rule, Score
 from scalepan.text import has_fragment, word_count
@@ -135,6 +136,37 @@ def score_final(s_vec: Part, s_text: Part, gains: Gains, policy: Rerank, version
             rules.append(Rule(name, at, at * factor, f"x {factor:.3f}, {name} {gain:.3f}"))
         at *= factor
     return Score("score_final", at, parts=(s_vec, s_text), base=base, rules=tuple(rules), policy=version)
+
+
+def score_best(
+    observed: Mapping[str, float], weights: EvidenceWeights, gains: Gains, policy: Rerank, version: str
+) -> Score:
+    """The number of a claim by all evidence: observations by their weights, made a probability, then scaled as ever.
+
+    Weights of a Score add up to 1, so those of the policy are divided by their sum, which the curve multiplies by.
+
+    >>> weights = EvidenceWeights(bias=-3.0, coverage=2.0, speaker=2.0)
+    >>> score_best({"coverage": 0.5, "speaker": 1.0}, weights, Gains(1.0, 1.0, 1.0), Rerank(), "").base
+    0.75
+    """
+    worth = {name: worth for name in weights.__struct_fields__ if name != "bias" and (worth := getattr(weights, name))}
+    seen = {name: worth[name] for name in worth if name in observed}
+    total = 0.0
+    for weight in seen.values():
+        total += weight
+    parts = tuple(Part(name, observed[name], weight / total) for name, weight in seen.items())
+    base = 0.0
+    for part in parts:
+        base += part.adds
+    at = sigmoid(weights.bias + total * base)
+    rules = (
+        [Rule("curve", base, at, f"1 / (1 + exp(-({weights.bias:.2f} + {total:.2f} x base)))")] if at != base else []
+    )
+    for (name, factor), gain in zip(g_factors(gains, policy), gains, strict=False):
+        if at * factor != at:
+            rules.append(Rule(name, at, at * factor, f"x {factor:.3f}, {name} {gain:.3f}"))
+        at *= factor
+    return Score("score_final", at, parts=parts, base=base, rules=tuple(rules), policy=version)
 
 
 class Parameters(NamedTuple):

@@ -6,9 +6,10 @@ from typing import Any
 import msgspec
 
 from scalepan.memory.claim import SECONDS_A_DAY, moment
-from scalepan.memory.rank import Gains, fuse, recency, score_final
+from scalepan.memory.rank import Gains, fuse, recency, score_best, score_final
 from scalepan.memory.recall.answers import Recall, Recalled
 from scalepan.memory.recall.population import Population
+from scalepan.policy.evidence import EvidenceWeights
 from scalepan.policy.retrieval import Rerank, Retrieval
 from scalepan.score import Part, Score
 
@@ -20,10 +21,19 @@ MEASURED = ("text_rank", "vector_rank", "bm25", "cos", "score_div")
 def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> dict[str, Any]:
     """What is kept of a claim that was recalled: numbers alone, neither its text nor its id."""
     claim, rerank = one.claim, policy.rerank
+    by = one.score_final.parts
+    if answer.profile == "best":
+        relevance: dict[str, Any] = {
+            "observed": {part.name: part.value for part in by},
+            "worth": {part.name: getattr(policy.evidence.best, part.name) for part in by},
+            "bias": policy.evidence.best.bias,
+            "sides": {"s_vec": one.features.s_vec, "s_text": one.features.s_text, "S": one.features.S},
+        }
+    else:
+        weight = one.score_final.part("s_vec").weight
+        relevance = {"s_vec": one.features.s_vec, "s_text": one.features.s_text, "weight": weight}
     return {
-        "s_vec": one.features.s_vec,
-        "s_text": one.features.s_text,
-        "weight": one.score_final.part("s_vec").weight,
+        **relevance,
         "utility": claim.utility,
         "population": dict(zip(("mean", "deviation"), answer.population, strict=True)),
         "confidence": claim.confidence,
@@ -38,10 +48,13 @@ def inputs_of(one: Recalled, answer: Recall, now: float, policy: Retrieval) -> d
 
 def recompute(inputs: Mapping[str, Any]) -> Score:
     """The score once more: fused, then scaled by use, certainty, age and quality."""
+    rerank = msgspec.convert(inputs["policy"], Rerank)
+    if "observed" in inputs:
+        weights = EvidenceWeights(bias=inputs["bias"], **inputs["worth"])
+        return score_best(inputs["observed"], weights, gains_of(inputs), rerank, inputs["policy_version"])
     weight = inputs["weight"]
     s_vec = Part("s_vec", inputs["s_vec"] or 0.0, weight)
     s_text = Part("s_text", inputs["s_text"] or 0.0, 1 - weight)
-    rerank = msgspec.convert(inputs["policy"], Rerank)
     return score_final(s_vec, s_text, gains_of(inputs), rerank, inputs["policy_version"])
 
 
@@ -59,6 +72,8 @@ def gains_of(inputs: Mapping[str, Any]) -> Gains:
 def features_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The features that an active context keeps beside the score."""
     gains = {name: gain for name, gain in gains_of(inputs)._asdict().items() if gain is not None}
+    if "sides" in inputs:
+        return {**inputs["sides"], "g": gains, **inputs["measured"]}
     s_vec, s_text = inputs["s_vec"], inputs["s_text"]
     fused = fuse(s_vec or 0.0, s_text or 0.0, inputs["weight"])
     return {"s_vec": s_vec, "s_text": s_text, "S": fused, "g": gains, **inputs["measured"]}

@@ -7,6 +7,7 @@ import msgspec
 
 from scalepan.check import in_order
 from scalepan.policy._fields import Section, choice, count, number, share
+from scalepan.policy.evidence import RecallEvidence
 
 TextLevel = Literal["index", "L2", "L0"]
 VectorLevel = Literal["index", "L3", "L1"]
@@ -14,6 +15,7 @@ Tie = Literal["one", "zero"]
 MissingSide = Literal["zero", "as_is"]
 Method = Literal["quantile", "isotonic", "platt"]
 Morphology = Literal["auto", "on", "off"]
+Profile = Literal["spec", "default", "best"]
 
 # Letters of any script, digits, _ and -, and a letter first. Spelled out, because \w is ASCII only in the JSON Schema
 # that clients check; the end is spelled out because Python's $ also matches before a line break.
@@ -208,6 +210,15 @@ class Retrieval(Section, frozen=True, kw_only=True):
     """What should the agent recall now?"""
 
     version: Annotated[str, choice("your label for this section; comes before its hash")] = ""
+    profile: Annotated[
+        Profile,
+        in_order(Profile),
+        choice(
+            "spec: the contract's formula and mappings; default: the same formula, its sides are probabilities; "
+            "best: all evidence, of neighbors, source, speaker and dates too, in one score"
+        ),
+    ] = "default"
+    evidence: RecallEvidence = RecallEvidence()
     hybrid: Hybrid = Hybrid()
     dynamic: Dynamic = Dynamic()
     calibration: Calibration = Calibration()
@@ -217,7 +228,9 @@ class Retrieval(Section, frozen=True, kw_only=True):
     text: Text = Text()
     vectors: VectorsPolicy = VectorsPolicy()
     feedback: Feedback = Feedback()
-    threshold: Annotated[float, share("a claim enters an active context from this score on")] = 0.15
+    threshold: Annotated[
+        float, share("a claim enters an active context from this score_final on; other profiles: evidence.threshold")
+    ] = 0.15
     context_hours: Annotated[float, number("an active context expires after", "hours", gt=0)] = 24.0
     morphology: Annotated[
         Morphology, in_order(Morphology), choice("Japanese morphology: auto uses it if the extra is installed")

@@ -20,6 +20,7 @@ class RecalledClaim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     created_at: str
     updated_at: str | None = None
     below_threshold: bool = False
+    p_useful: Annotated[float, Meta(description="How likely it is to help; none in profile spec.")] | None = None
     text: Annotated[str, Meta(description="Fenced; missing where the server gives metadata only.")] | None = None
     provenance: dict[str, str | None] = {}
     entities: list[dict[str, str]] = []

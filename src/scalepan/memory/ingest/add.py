@@ -20,7 +20,7 @@ from scalepan.memory.recall.boundary import (
     reach_to_change,
 )
 from scalepan.memory.recall.candidates.columns import Entry
-from scalepan.memory.recall.index import indexed_text, refresh
+from scalepan.memory.recall.index import indexed_text, refresh, spoken
 from scalepan.memory.redaction import clean, clean_actor, redacted_entity, redacted_field, redacted_provenance, stricter
 from scalepan.memory.requests import ADD, MOST_AT_ONCE, Add, Added, AllAdded
 from scalepan.memory.state import Rules, check_no_secret, memory_state
@@ -138,7 +138,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     id_ = claim.id or new_id("clm")
     created = seconds_of(claim.created_at, "created_at") if claim.created_at else now
     updated = seconds_of(claim.updated_at, "updated_at") if claim.updated_at else None
-    searched = indexed_text(text, boundary_class, rules.redactor)
+    plain = indexed_text(text, boundary_class, rules.redactor)
     given = {name: redacted_field(name, getattr(claim, name), rules.redactor) for name in _AS_GIVEN}
     given |= {name: seconds_of(said, name) for name in TIMES if (said := getattr(claim, name)) is not None}
     row = ClaimRow(
@@ -148,7 +148,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
         project=who.project,
         session=who.session if claim.scope == "session" else None,
         text=text,
-        normalized_text=normal_form(searched),
+        normalized_text=normal_form(plain),
         boundary_class=boundary_class,
         # Of a secret nothing is kept that could be guessed from, not even a hash.
         content_hash=content_hash(id_ if boundary_class == "secret" else text),
@@ -161,6 +161,7 @@ def prepare(claim: NewClaim, who: Who, rules: Rules, now: float) -> Prepared:
     check_period(row)
     entities = [redacted_entity(entity, rules.redactor) for entity in claim.entities]
     morphology = rules.policy.retrieval.morphology
+    searched = spoken(plain, row.speaker)
     return Prepared(row, entities, terms(searched, morphology), morphology, searched, redacted, claim.id is not None)
 
 

@@ -12,7 +12,7 @@ from scalepan.memory.claim import PERIOD, PLACE, TIMES, Entity, Fading, seconds_
 from scalepan.memory.ingest.add import entity_names
 from scalepan.memory.ingest.succession import check_period, check_succession
 from scalepan.memory.recall.boundary import check_class, opened, reach_to_change
-from scalepan.memory.recall.index import indexed_text
+from scalepan.memory.recall.index import indexed_text, spoken
 from scalepan.memory.recall.succession import told_of
 from scalepan.memory.redaction import clean, redacted_claim, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import UPDATE, Update, Updated
@@ -78,8 +78,8 @@ def update(here: "Here", request: Update) -> Updated:
     encoder = state.encoder(here, rules.policy) if rewords else None
 
     @lru_cache(maxsize=1)
-    def reworded(text: str, boundary_class: str) -> _Rewording:
-        return _reworded(request.claim, text, boundary_class, rules, encoder)
+    def reworded(text: str, boundary_class: str, speaker: str | None) -> _Rewording:
+        return _reworded(request.claim, text, boundary_class, speaker, rules, encoder)
 
     for _ in range(MOST_TRIES):
         old = reachable(here, request.claim, within)
@@ -87,7 +87,7 @@ def update(here: "Here", request: Update) -> Updated:
         check_class(request.who, boundary_class)
         rewording = None
         if request.text is not None or boundary_class != old.boundary_class:
-            rewording = reworded(request.text or old.text, boundary_class)
+            rewording = reworded(request.text or old.text, boundary_class, columns.get("speaker", old.speaker))
         all_columns = {**columns, **(rewording.columns if rewording is not None else {})}
         if all_columns.get("text", old.text) != old.text:
             all_columns["updated_at"] = clock.time()
@@ -127,7 +127,9 @@ def _as_given(request: Update, rules: Rules, now: float) -> tuple[dict[str, Any]
     return columns, [redacted_entity(entity, rules.redactor) for entity in request.entities]
 
 
-def _reworded(id_: str, said: str, boundary_class: str, rules: Rules, encoder: "Embedder | None") -> _Rewording:
+def _reworded(
+    id_: str, said: str, boundary_class: str, speaker: str | None, rules: Rules, encoder: "Embedder | None"
+) -> _Rewording:
     text, boundary_class, _ = clean(said, boundary_class, rules)
     searched = indexed_text(text, boundary_class, rules.redactor)
     columns = {
@@ -138,7 +140,7 @@ def _reworded(id_: str, said: str, boundary_class: str, rules: Rules, encoder: "
     }
     if encoder is None:
         return _Rewording(columns)
-    return _Rewording(columns, encoder.encode([searched]), encoder.model_id)
+    return _Rewording(columns, encoder.encode([spoken(searched, speaker)]), encoder.model_id)
 
 
 CHANGE = Operation("memory.change", _Changes, Changed, internal=True)
@@ -169,10 +171,10 @@ def _change(here: "Here", request: _Changes) -> bool:
         here.claims.update(old.id, **request.columns)
     if request.entities is not None:
         here.entities.replace(old.id, entity_names(old, request.entities))
-    if reworded is not None:
-        here.vectors.clear(old.id)
-        if reworded.vector is not None:
-            here.vectors.put([old.id], reworded.vector, reworded.model or "")
+    if reworded is not None or request.columns.get("speaker", old.speaker) != old.speaker:
+        here.vectors.clear(old.id)  # where only the speaker changed, it is made again in passing
+    if reworded is not None and reworded.vector is not None:
+        here.vectors.put([old.id], reworded.vector, reworded.model or "")
     # What a claim has become must meet the invariants too, or adding and then changing would get around them.
     if not here.claims.reachable(request.within, [old.id]):
         raise BoundaryError(f"an invariant of the policy forbids what claim '{old.id}' would become")

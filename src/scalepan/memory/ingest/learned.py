@@ -28,6 +28,8 @@ def fill_in(here: "Here", told: Sequence[tuple[str, ClaimRow]]) -> list[str]:
         new = {name: value for name, value in news[id_].items() if name not in known}
         if new:
             here.claims.update(id_, **new)
+            if "speaker" in new:
+                here.vectors.clear(id_)  # it was made without the speaker, and is made again in passing
             learned.append(id_)
     return learned
 

@@ -12,7 +12,7 @@ from scalepan.memory.claim import Claim, Entity, claim_of
 from scalepan.memory.ingest.add import entity_names
 from scalepan.memory.ingest.change import MOST_TRIES
 from scalepan.memory.recall.boundary import check_whole
-from scalepan.memory.recall.index import indexed_text
+from scalepan.memory.recall.index import indexed_text, spoken
 from scalepan.memory.recall.saved import drop
 from scalepan.memory.redaction import clean, redacted_entity, redacted_field, redacted_provenance
 from scalepan.memory.requests import BACKFILL, RESCAN, Backfill, Backfilled, Rescan, Rescanned
@@ -160,7 +160,8 @@ def embed_some(here: "Here", encoder: "Embedder", rules: Rules, limit: int) -> i
     """Give up to `limit` claims their vectors; how many. Those that change meanwhile are left for the next time."""
     rows = here.vectors.missing(limit)
     if rows:
-        vectors = encoder.encode([indexed_text(row.text, row.boundary_class, rules.redactor) for row in rows])
+        texts = [indexed_text(row.text, row.boundary_class, rules.redactor) for row in rows]
+        vectors = encoder.encode([spoken(text, row.speaker) for text, row in zip(texts, rows, strict=True)])
         made_from = {row.id: row.generation for row in rows}
         here.commit(KEEP_VECTORS, _Vectors(made_from, vectors, encoder.model_id))
     return len(rows)

@@ -47,6 +47,8 @@ class Recalled(msgspec.Struct, frozen=True):
     features: Features
     reason: str
     below_threshold: bool = False
+    p_useful: float | None = None
+    """How likely it is that this claim helps; None in profile `spec`, whose scores are no probabilities."""
 
     @property
     def id(self) -> str:
@@ -57,6 +59,11 @@ class Recalled(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The claim's text."""
         return self.claim.text
+
+    @property
+    def strength(self) -> float:
+        """How much it is worth as evidence, 0 to 1: how likely it is to help, and where nobody knows, its score."""
+        return float(self.score_final) if self.p_useful is None else self.p_useful
 
     def __str__(self) -> str:
         return f"{self.score_final:.3f} {self.id}: {shorten(self.text, 80)} ({self.reason})"
@@ -85,6 +92,7 @@ class Recalled(msgspec.Struct, frozen=True):
             "rank": self.rank,
             "score_final": self.score_final.value,
             "below_threshold": self.below_threshold,
+            "p_useful": self.p_useful,
         }
         if features:
             data["features"] = msgspec.to_builtins(self.features)
@@ -127,6 +135,10 @@ class Recall(msgspec.Struct, frozen=True):
     """Asked for by `why`: what became of one claim."""
     population: tuple[float, float] = (0.0, 0.0)
     """Mean and deviation of utility over everything that could be recalled; kept with each score."""
+    profile: str = "spec"
+    """How claims were scored."""
+    p_useful: float | None = None
+    """How likely it is that any claim helps; None in profile `spec`."""
 
     def __iter__(self) -> Iterator[Recalled]:
         return iter(self.claims)

@@ -26,6 +26,11 @@ class Choice(NamedTuple):
     chosen: list[tuple[int, float | None]]
     passed_over: dict[int, str]
 
+    def among(self, places: Sequence[int]) -> "Choice":
+        """The same, where contenders are named by their place in a longer list."""
+        chosen = [(places[i], score) for i, score in self.chosen]
+        return Choice(chosen, {places[i]: why for i, why in self.passed_over.items()})
+
 
 def diversify(
     contenders: Sequence[Contender],

@@ -26,6 +26,12 @@ class Population(NamedTuple):
         """The same of many."""
         return np.array([self.gain(utility) for utility in utilities.tolist()])
 
+    def about(self, utilities: "NDArray[np.float64]") -> "NDArray[np.float64]":
+        """The same of very many, quickly, and equal but for the last digit."""
+        if self.deviation <= 0:
+            return np.clip((utilities + 1) / 2, 0.0, 1.0)
+        return 1 / (1 + np.exp(-(utilities - self.mean) / self.deviation))
+
 
 NO_SPREAD = Population(0.0, 0.0)
 

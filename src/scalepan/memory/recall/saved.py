@@ -26,7 +26,7 @@ from scalepan.text import terms_version
 if TYPE_CHECKING:
     from scalepan.store import Here
 
-VERSION = 4
+VERSION = 5
 WORTH_SAVING = 2_000
 """Number of claims; fewer are reindexed in a fraction of a second."""
 LATE = 0.02

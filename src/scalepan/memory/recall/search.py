@@ -13,11 +13,12 @@ from scalepan.memory.ingest.rescan import backfill_aside
 from scalepan.memory.rank import Parameters, parameters
 from scalepan.memory.recall.answers import Recall, Recalled, Rejected
 from scalepan.memory.recall.boundary import opened, reach
+from scalepan.memory.recall.by_evidence import ByEvidence, weigh_by_evidence
 from scalepan.memory.recall.candidates.levels import TEXT_LEVELS, VECTOR_LEVELS
 from scalepan.memory.recall.candidates.query import Hit, SearchQuery
 from scalepan.memory.recall.candidates.words import shared
 from scalepan.memory.recall.contexts import expire_in_passing
-from scalepan.memory.recall.curves import fitted_curves
+from scalepan.memory.recall.curves import Curves, fitted_curves
 from scalepan.memory.recall.deadline import Deadline
 from scalepan.memory.recall.diversify import Choice, Contender, diversify
 from scalepan.memory.recall.index import Index
@@ -27,8 +28,11 @@ from scalepan.memory.recall.weigh import (
     Candidates,
     SideFound,
     Weighed,
+    fused,
+    joined,
     reason,
     score_of,
+    spec_weights,
     statistics,
     text_scores,
     vector_scores,
@@ -38,7 +42,7 @@ from scalepan.memory.redaction import clean_text, outgoing
 from scalepan.memory.requests import Ask
 from scalepan.memory.standing.decay import tell_decay_in_passing
 from scalepan.memory.state import Rules, memory_state
-from scalepan.policy.retrieval import Curve, Retrieval
+from scalepan.policy.retrieval import Curve
 from scalepan.stats.products import product
 from scalepan.store.own import ADD_EVENT, AddEvent
 from scalepan.store.reach import Reach
@@ -74,27 +78,27 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
     curves = fitted_curves(rules, index.morphology, encoder)
     with query.one_state():
         search = _Search(here, query, chosen, ask.who, partial(clean_text, redactor=rules.redactor))
-        text = search.text_side(curves.text)
-        vectors = search.vector_side(encoder, curves.vector)
-        weighed = _weighed(query, text, vectors, chosen, now, policy)
+        weighed, text, vectors, candidates = search.weighed(encoder, curves, now)
         query.deadline.check("scoring")
 
         # An activation takes nothing below the threshold; a search shows it, flagged.
-        above = int(np.count_nonzero(weighed.score >= policy.threshold))
-        fit = above if action == "activate" else len(weighed)
+        enough = weighed.enough(policy)
+        eligible = np.flatnonzero(enough) if action == "activate" else np.arange(len(weighed))
         asked = policy.diversity.search if ask.diverse is None else ask.diverse
         diverse = action == "activate" or asked
-        likeness = _likeness(index, weighed, fit) if diverse else None
+        likeness = _likeness(index, weighed, eligible) if diverse else None
     search.backfill(encoder, rules)
     search.notes += curves.notes(text, vectors)
     for misfit in curves.misfits:
         search.tell_fallback(misfit.payload())
     diversity = policy.diversity if diverse else policy.diversity.by_score()
-    choice = diversify(_contenders(weighed, fit), chosen.k_final, diversity, likeness)
-    recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens)
+    choice = diversify(_contenders(weighed, eligible), chosen.k_final, diversity, likeness).among(eligible.tolist())
+    recalled, left_out = _recalled(weighed, choice, text, vectors, rules, within, ask.max_tokens, enough)
     recalled = with_successions(index, recalled, within)
+    if action == "activate" and not len(eligible):
+        search.notes.append(weighed.nothing(policy))
     taken = {place for place, _ in choice.chosen} - left_out.keys()
-    others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, above)
+    others = _Others(weighed, [i for i in range(len(weighed)) if i not in taken], choice.passed_over | left_out, enough)
     answer = Recall(
         recalled,
         policy_version=rules.version,
@@ -107,16 +111,18 @@ def recall(here: "Here", ask: Ask, action: str) -> tuple[Recall, dict[str, Any]]
         k_final=chosen.k_final,
         text_level=text.level,
         vector_level=vectors.level,
-        candidates=len(weighed),
+        candidates=candidates,
         rejected=[others.rejected(place) for place in others.places[:MOST_REJECTED]],
         notes=search.notes,
         took_ms=(perf_counter() - started) * 1000,
         why=_why(ask, recalled, others, query, text, vectors) if ask.why else None,
         population=weighed.people,
+        profile=weighed.profile,
+        p_useful=weighed.best_useful(),
     )
     expire_in_passing(here, clock.time())
     tell_decay_in_passing(here, ask.who, clock.time(), policy.feedback)
-    return answer, _event(answer, weighed, above)
+    return answer, _event(answer, weighed, enough)
 
 
 def search_query(
@@ -153,6 +159,7 @@ class _Search:
         self.query = query
         self.notes: list[str] = []
         self.k = {"k_txt": chosen.k_txt, "k_vec": chosen.k_vec}
+        self._chosen = chosen
         self._enough = chosen.k_final / 2
         with query.index.lock:
             mask = query.mask()
@@ -160,6 +167,46 @@ class _Search:
             self._without_vector = query.index.vectors.missing(mask)
         self._here, self._who = here, who
         self._cleaned = cleaned
+
+    def weighed(self, encoder: "Embedder | None", curves: Curves, now: float) -> ByEvidence:
+        """Candidates of both sides, scored as the policy's profile has it."""
+        query = self.query
+        by_index = query.policy.text.level == query.policy.vectors.level == "index"
+        if query.policy.profile != "spec" and by_index:
+            missing = self._no_meaning(encoder)
+            known = query.policy.evidence.encoder(encoder.model_id) if encoder is not None and not missing else None
+            try:
+                found = weigh_by_evidence(query, self._chosen, curves, now, known, missing)
+            except Exception as error:
+                # The ladder below has levels that do not need the index.
+                self._fell_back("evidence", ["spec"], error)
+            else:
+                self.notes += [found.vectors.note] if found.vectors.note else []
+                return found
+        text, vectors = self.text_side(curves.text), self.vector_side(encoder, curves.vector)
+        weighed = self._by_spec(text, vectors, now)
+        return ByEvidence(weighed, text, vectors, len(weighed))
+
+    def _by_spec(self, text: SideFound, vectors: SideFound, now: float) -> Weighed:
+        query, policy, index = self.query, self.query.policy, self.query.index
+        with index.lock:
+            columns = index.columns
+            ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
+            mask = query.mask()
+            # A claim that went while DuckDB searched, or is shut to this caller since then, is no candidate.
+            rows = [row for id_ in ids if (row := columns.row_of.get(id_)) is not None and mask[row]]
+            claims = [columns.claim(row) for row in rows]
+            found = Candidates(claims, rows, *columns.numbers(rows, now, policy.feedback))
+            people = columns.population(query.reach, query.kinds, now, policy.feedback) if claims else NO_SPREAD
+        sides = joined([claim.id for claim in claims], text, vectors)
+        weight = spec_weights(sides, text, vectors, self._chosen.alpha, policy)
+        return weigh(found, sides, weight, fused(sides, weight), people, policy, text.level)
+
+    def _no_meaning(self, encoder: "Embedder | None") -> str:
+        """Why meaning cannot be searched; empty if it can."""
+        if encoder is None:
+            return NO_ENCODER
+        return NO_VECTORS if self._without_vector == self._in_reach else ""
 
     def text_side(self, curve: Curve | None) -> SideFound:
         level, hits = self._climb(TEXT_LEVELS, self.query.policy.text.level, "k_txt")
@@ -170,10 +217,8 @@ class _Search:
 
     def vector_side(self, encoder: "Embedder | None", curve: Curve | None) -> SideFound:
         query = self.query
-        missing = NO_ENCODER if encoder is None else None
-        if missing is None and self._without_vector == self._in_reach:
-            missing = NO_VECTORS
-        if missing is not None:
+        missing = self._no_meaning(encoder)
+        if missing:
             self.notes.append(missing)
             return SideFound("", [], [], missing)
         level, hits = self._climb(VECTOR_LEVELS, query.policy.vectors.level, "k_vec")
@@ -229,32 +274,20 @@ def _being_made(count: int) -> str:
     return f"{count:,} claims here have no vector yet: they are being made"
 
 
-def _weighed(
-    query: SearchQuery, text: SideFound, vectors: SideFound, chosen: Parameters, now: float, policy: Retrieval
-) -> Weighed:
-    index = query.index
-    with index.lock:
-        columns = index.columns
-        ids = dict.fromkeys(hit.id for side in (text, vectors) for hit in side.hits)
-        mask = query.mask()
-        # A claim that went while DuckDB searched, or is shut to this caller since then, is no candidate.
-        rows = [row for id_ in ids if (row := columns.row_of.get(id_)) is not None and mask[row]]
-        claims = [columns.claim(row) for row in rows]
-        found = Candidates(claims, rows, *columns.numbers(rows, now, policy.feedback))
-        people = columns.population(query.reach, query.kinds, now, policy.feedback) if claims else NO_SPREAD
-    return weigh(found, text, vectors, chosen.alpha, people, policy)
-
-
-def _contenders(weighed: Weighed, count: int) -> list[Contender]:
+def _contenders(weighed: Weighed, places: "NDArray[np.int64]") -> list[Contender]:
+    claims = weighed.of.claims
     return [
-        Contender(score, claim.content_hash, tuple([f"{e.type}:{e.name}" for e in claim.entities]))
-        for score, claim in zip(weighed.score[:count].tolist(), weighed.of.claims, strict=False)
+        Contender(score, claims[place].content_hash, tuple([f"{e.type}:{e.name}" for e in claims[place].entities]))
+        for place, score in zip(places.tolist(), weighed.to_diversify()[places].tolist(), strict=True)
     ]
 
 
-def _likeness(index: Index, weighed: Weighed, count: int) -> Callable[[int], "NDArray[np.floating[Any]]"]:
+def _likeness(
+    index: Index, weighed: Weighed, places: "NDArray[np.int64]"
+) -> Callable[[int], "NDArray[np.floating[Any]]"]:
     """How alike candidates are: by their vectors, and where one has none by the terms that they share."""
-    rows = weighed.of.rows[:count]
+    rows = [weighed.of.rows[place] for place in places.tolist()]
+    count = len(rows)
     with index.lock:
         units, has_vector = index.vectors.unit_vectors(rows)
         term_sets = index.words.sets(rows) if not has_vector.all() else []
@@ -277,9 +310,9 @@ def _recalled(
     rules: Rules,
     within: Reach,
     max_tokens: int | None,
+    enough: "NDArray[np.bool_]",
 ) -> tuple[list[Recalled], dict[int, str]]:
     """The chosen as they are returned: redacted once more, and as many as the budget holds."""
-    threshold = rules.policy.retrieval.threshold
     recalled: list[Recalled] = []
     left_out: dict[int, str] = {}
     left = max_tokens
@@ -291,7 +324,7 @@ def _recalled(
                 left_out[place] = f"max_tokens={max_tokens}"
                 continue
             left -= cost
-        below = bool(weighed.score[place] < threshold)
+        below = not enough[place]
         recalled.append(
             Recalled(
                 claim,
@@ -300,6 +333,7 @@ def _recalled(
                 weighed.features(place, score_div),
                 reason(weighed, place, below_threshold=below),
                 below,
+                weighed.p_useful(place),
             )
         )
     return recalled, left_out
@@ -311,12 +345,12 @@ class _Others(NamedTuple):
     weighed: Weighed
     places: list[int]
     fates: Mapping[int, str]
-    above: int
-    """How many candidates reach the threshold."""
+    enough: "NDArray[np.bool_]"
+    """Which candidates reach the threshold."""
 
     def rejected(self, place: int) -> Rejected:
         """One of them, for the answer."""
-        said = reason(self.weighed, place, self.fates.get(place, ""), below_threshold=place >= self.above)
+        said = reason(self.weighed, place, self.fates.get(place, ""), below_threshold=not self.enough[place])
         return Rejected(self.weighed.of.claims[place].id, float(self.weighed.score[place]), said)
 
 
@@ -355,17 +389,17 @@ def _why_no_candidate(
         seen = []
         if text.level == "index":
             shared = index.words.has_any(row, query.terms)
-            seen.append(f"not among the {len(text.hits)} best by words" if shared else "no word of the query is in it")
+            seen.append(f"not among the {text.candidates} best by words" if shared else "no word of the query is in it")
         if vectors.level:
             seen.append(
-                f"not among the {len(vectors.hits)} nearest by meaning"
+                f"not among the {vectors.candidates} nearest by meaning"
                 if index.vectors.has(row)
                 else "it has no vector yet"
             )
     return "no candidate: " + "; ".join(seen or ["not found by " + (text.level or "any side")])
 
 
-def _event(answer: Recall, weighed: Weighed, above: int) -> dict[str, Any]:
+def _event(answer: Recall, weighed: Weighed, enough: "NDArray[np.bool_]") -> dict[str, Any]:
     """What is kept of a recall: its numbers, and ids; neither the query nor any text."""
     return {
         "policy_version": answer.policy_version,
@@ -377,7 +411,7 @@ def _event(answer: Recall, weighed: Weighed, above: int) -> dict[str, Any]:
         "vector_level": answer.vector_level,
         "candidates": answer.candidates,
         "claims": [one.id for one in answer.claims],
-        "below_threshold": [claim.id for claim in weighed.of.claims[above:]],
+        "below_threshold": [weighed.of.claims[place].id for place in np.flatnonzero(~enough).tolist()],
         "statistics": statistics(weighed),
         "took_ms": round(answer.took_ms, 3),
     }

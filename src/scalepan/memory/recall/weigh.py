@@ -1,6 +1,6 @@
 """Candidates of both sides become scored claims: join, normalize, fuse, rerank (contract memory.5 to memory.36)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -8,10 +8,11 @@ from msgspec.structs import replace
 
 from scalepan.memory.claim import Claim
 from scalepan.memory.halflife import recencies
-from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_final
+from scalepan.memory.rank import Gains, norm_bm25, norm_cos, norm_rank, score_best, score_final
 from scalepan.memory.recall.answers import Features, Gain
 from scalepan.memory.recall.candidates.query import Hit
 from scalepan.memory.recall.population import Population
+from scalepan.policy.evidence import TEXT, VECTOR, EvidenceWeights
 from scalepan.policy.retrieval import Curve, Factor, Rerank, Retrieval
 from scalepan.score import Part, Score
 from scalepan.stats.calibration import apply_platt, apply_points
@@ -31,6 +32,13 @@ class SideFound(NamedTuple):
     note: str = ""
     """Why it did not run, or where its scores come from."""
     calibrated: bool = False
+    pool: int = 0
+    """How many candidates it put up where they are observed together and not listed as hits."""
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates it put up."""
+        return self.pool or len(self.hits)
 
     def columns(self, ids: Sequence[str]) -> dict[str, "Column"]:
         """Score, raw score and rank of these claims; NaN where this side did not find one."""
@@ -103,6 +111,12 @@ class Weighed(NamedTuple):
     """What utility was measured against."""
     text_level: str
     """The level that the ranks by words come from."""
+    observed: dict[str, "Column"]
+    """The evidence that the sides' scores come from, by its name in the policy; `p_useful` too. Empty by `spec`."""
+    profile: str
+    """How it was scored."""
+    best: EvidenceWeights
+    """What evidence is worth in profile best."""
 
     def __len__(self) -> int:
         return len(self.score)
@@ -118,6 +132,40 @@ class Weighed(NamedTuple):
         quality = _known(one.quality[place])
         numbers = {"utility": float(one.utility[place]), "confidence": float(one.confidence[place])}
         return replace(one.claims[place], quality=quality, **numbers)
+
+    def enough(self, policy: Retrieval) -> "NDArray[np.bool_]":
+        """Which may enter an active context: by the contract those whose score, by evidence whose use is likely."""
+        if self.profile == "spec":
+            return self.score >= policy.threshold
+        return self.observed["p_useful"] >= policy.evidence.threshold
+
+    def nothing(self, policy: Retrieval) -> str:
+        """Why nothing may enter an active context."""
+        if not len(self):
+            return "nothing was found: no claim that may be read shares a word or a meaning with the query"
+        if self.profile == "spec":
+            return f"nothing fits: the best candidate scores {self.score[0]:.3f}, below {policy.threshold:g}"
+        best, least = self.best_useful() or 0.0, policy.evidence.threshold
+        return f"nothing fits: the likeliest claim helps with a probability of {best:.3f}, below {least:g}"
+
+    def to_diversify(self) -> "Column":
+        """What MMR weighs against likeness. A probability counts relative to the best one: likeness is not one."""
+        return self.score / self.score.max() if self.observed and len(self) and self.score.max() > 0 else self.score
+
+    def best_useful(self) -> float | None:
+        """How likely it is that any of them helps: that of the likeliest."""
+        column = self.observed.get("p_useful")
+        return None if column is None else float(column.max(initial=0.0))
+
+    def observations(self, place: int) -> dict[str, float]:
+        """What was observed of one, as far as it is known."""
+        seen = ((name, column[place]) for name, column in self.observed.items() if name != "p_useful")
+        return {name: float(value) for name, value in seen if not np.isnan(value)}
+
+    def p_useful(self, place: int) -> float | None:
+        """How likely it is that this one helps; None where nothing says so."""
+        column = self.observed.get("p_useful")
+        return None if column is None else _known(column[place])
 
     def features(self, place: int, score_div: float | None = None) -> Features:
         """What was measured of one."""
@@ -136,16 +184,24 @@ class Weighed(NamedTuple):
         )
 
 
-def weigh(
-    found: Candidates, text: SideFound, vectors: SideFound, alpha: float, people: Population, policy: Retrieval
-) -> Weighed:
-    """Score every candidate; best first, of equals the newer."""
-    ids = [claim.id for claim in found.claims]
+def joined(ids: Sequence[str], text: SideFound, vectors: SideFound) -> dict[str, "Column"]:
+    """Score, raw score and rank of these claims by `text_` and `vector_`; NaN where a side did not find one."""
     sides = {f"text_{name}": column for name, column in text.columns(ids).items()}
-    sides |= {f"vector_{name}": column for name, column in vectors.columns(ids).items()}
-    weight = _weights(sides, text, vectors, alpha, policy)
-    s_vec, s_text = np.nan_to_num(sides["vector_score"]), np.nan_to_num(sides["text_score"])
-    relevance = weight * s_vec + (1 - weight) * s_text
+    return sides | {f"vector_{name}": column for name, column in vectors.columns(ids).items()}
+
+
+def weigh(
+    found: Candidates,
+    sides: dict[str, "Column"],
+    weight: "Column",
+    relevance: "Column",
+    people: Population,
+    policy: Retrieval,
+    text_level: str,
+    observed: Mapping[str, "Column"] | None = None,
+) -> Weighed:
+    """Score every candidate; best first, of equals the newer. `weight` is that of meaning, for each."""
+    ids = [claim.id for claim in found.claims]
     half_lives = np.array([policy.half_life(claim.kind) for claim in found.claims])
     gains = {
         "utility": people.gains(found.utility),
@@ -159,8 +215,8 @@ def weigh(
     for factor in factors.values():
         score *= factor
     order = np.lexsort((np.array(ids), found.age_days, -score))
-    sides, gains, factors = (
-        {name: column[order] for name, column in columns.items()} for columns in (sides, gains, factors)
+    sides, gains, factors, observed = (
+        {name: column[order] for name, column in columns.items()} for columns in (sides, gains, factors, observed or {})
     )
     return Weighed(
         found.in_order(order),
@@ -172,7 +228,10 @@ def weigh(
         weight[order],
         policy.rerank,
         people,
-        text.level,
+        text_level,
+        observed,
+        policy.profile if observed else "spec",
+        policy.evidence.best,
     )
 
 
@@ -182,7 +241,14 @@ def _factor(policy: Factor, gain: "Column") -> "Column":
     return factor
 
 
-def _weights(
+def fused(sides: Mapping[str, "Column"], weight: "Column") -> "Column":
+    """S: both sides in one number; a side that did not find a claim counts 0."""
+    s_vec, s_text = np.nan_to_num(sides["vector_score"]), np.nan_to_num(sides["text_score"])
+    both: Column = weight * s_vec + (1 - weight) * s_text
+    return both
+
+
+def spec_weights(
     sides: dict[str, "Column"], text: SideFound, vectors: SideFound, alpha: float, policy: Retrieval
 ) -> "Column":
     """How much meaning counts, for each."""
@@ -218,20 +284,33 @@ def side_weights(
 
 def score_of(weighed: Weighed, place: int, text: SideFound, vectors: SideFound, version: str) -> Score:
     """The score with its reasons: what each side gave, and what use, certainty and age made of it."""
-    s_vec, s_text = (_known(weighed.sides[f"{side}_score"][place]) for side in ("vector", "text"))
-    weight = float(weighed.weight[place])
-    parts = _part("s_vec", s_vec, weight, vectors), _part("s_text", s_text, 1 - weight, text)
     # In the order of the fields; a quality that is not known, or does not count, is None.
     gains = Gains(*(_known(column[place]) for column in weighed.gains.values()))  # type: ignore[arg-type]
+    if weighed.profile == "best":
+        return score_best(weighed.observations(place), weighed.best, gains, weighed.rerank, version)
+    s_vec, s_text = (_known(weighed.sides[f"{side}_score"][place]) for side in ("vector", "text"))
+    weight = float(weighed.weight[place])
+    notes = {name: _observations(weighed, place, names) for name, names in (("s_vec", VECTOR), ("s_text", TEXT))}
+    parts = (
+        _part("s_vec", s_vec, weight, vectors, notes["s_vec"]),
+        _part("s_text", s_text, 1 - weight, text, notes["s_text"]),
+    )
     return score_final(*parts, gains, weighed.rerank, version)
 
 
-def _part(name: str, value: float | None, weight: float, side: SideFound) -> Part:
+def _part(name: str, value: float | None, weight: float, side: SideFound, observed: str) -> Part:
     if not side.level:
         return Part(name, 0.0, weight, "default", side.note)
     if value is None:
-        return Part(name, 0.0, weight, "default", f"not among the candidates of {side.level}")
-    return Part(name, value, weight, "measured", side.note)
+        missing = "it has no vector yet" if side.pool else f"not among the candidates of {side.level}"
+        return Part(name, 0.0, weight, "default", missing)
+    return Part(name, value, weight, "measured", side.note or observed)
+
+
+def _observations(weighed: Weighed, place: int, names: Sequence[str]) -> str:
+    """What a side's probability comes from: `coverage 0.62, rarest 1.00`."""
+    seen = [(name, weighed.observed[name][place]) for name in names if name in weighed.observed]
+    return ", ".join(f"{name} {value:.2f}" for name, value in seen)
 
 
 def reason(weighed: Weighed, place: int, fate: str = "", *, below_threshold: bool = False) -> str:

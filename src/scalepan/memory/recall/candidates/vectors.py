@@ -8,7 +8,7 @@ compared. That they include the nearest is measured in docs/benchmarks.md.
 import sys
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,15 @@ EXACT = Policy(exact_claims=sys.maxsize)
 TOO_MANY = np.iinfo(np.uint16).max
 FEW = 0.25
 """Below this share of rows it is cheaper to pick them out than to multiply all."""
+
+
+class Cosines(NamedTuple):
+    """By row, NaN where there is no vector or it was not compared; and mean and deviation over all that have one."""
+
+    by_row: "NDArray[np.float64]"
+    mean: float
+    deviation: float
+    compared: int
 
 
 class VectorIndex:
@@ -99,12 +108,65 @@ class VectorIndex:
         sims = product(self._matrix[rows], unit)
         return [(int(rows[i]), sim) for i, sim in top(sims, np.ones(len(rows), dtype=bool), k, newest[rows])]
 
-    def _likely(self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]", count: int) -> "NDArray[np.int64]":
-        """At least this many rows, those whose sign bits differ least from the query's."""
+    def cosines(
+        self,
+        query: "NDArray[np.float32]",
+        mask: "NDArray[np.bool_]",
+        also: "NDArray[np.int64]",
+        policy: Policy,
+        few: int,
+    ) -> "Cosines":
+        """Cosine of the query with every row of the mask; of very many, with `few` likely ones and those of `also`."""
+        known = min(len(mask), len(self._there))
+        wanted = mask[:known] & self._there[:known]
+        count = int(np.count_nonzero(wanted))
+        found = np.full(len(mask), np.nan)
+        if not count:
+            return Cosines(found, 0.0, 0.0, 0)
+        unit = query / (float(np.linalg.norm(query)) or 1.0)
+        if count > max(policy.exact_claims, few):
+            rows, mean, deviation = self._near(unit, wanted, few)
+            also = also[also < known]
+            rows = np.union1d(rows, also[wanted[also]])
+            found[rows] = product(self._matrix[rows], unit)
+            return Cosines(found, mean, deviation, count)
+        rows = np.flatnonzero(wanted)
+        if count < FEW * known:
+            found[rows] = product(self._matrix[rows], unit)
+        else:
+            found[rows] = product(self._matrix[:known], unit)[rows]
+        # In the order of their size, so that the order of the rows does not show in the last digits.
+        sims = np.sort(found[rows])
+        return Cosines(found, float(sims.mean()), float(sims.std()), count)
+
+    def _near(
+        self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]", count: int
+    ) -> "tuple[NDArray[np.int64], float, float]":
+        """Likely rows; and mean and deviation of all cosines, estimated from the signs."""
+        differing = self._differing(unit, wanted)
+        how_many = np.bincount(differing, minlength=TOO_MANY + 1)
+        likely = np.flatnonzero(differing <= np.searchsorted(np.cumsum(how_many), count))
+        width = len(unit)
+        share = np.arange(width + 1) / width
+        weights = how_many[: width + 1] / how_many[: width + 1].sum()
+        estimates = np.cos(np.pi * share)
+        mean = float(weights @ estimates)
+        # A cosine estimated from signs scatters around the true one: that scatter is no deviation between claims.
+        scatter = np.pi**2 * np.sin(np.pi * share) ** 2 * share * (1 - share) / width
+        variance = float(weights @ (estimates - mean) ** 2 - weights @ scatter)
+        return likely, mean, max(variance, 0.0) ** 0.5
+
+    def _differing(self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]") -> "NDArray[np.uint16]":
+        """In how many signs each row differs from the query; TOO_MANY for rows that are not wanted."""
         differing = np.zeros(len(wanted), dtype=np.uint16)
         for ours, theirs in zip(self._signs, _signs(unit[None])[:, 0], strict=True):
             differing += np.bitwise_count(ours[: len(wanted)] ^ theirs)
         differing[~wanted] = TOO_MANY
+        return differing
+
+    def _likely(self, unit: "NDArray[np.float32]", wanted: "NDArray[np.bool_]", count: int) -> "NDArray[np.int64]":
+        """At least this many rows, those whose sign bits differ least from the query's."""
+        differing = self._differing(unit, wanted)
         how_many = np.cumsum(np.bincount(differing, minlength=TOO_MANY + 1))
         return np.flatnonzero(differing <= np.searchsorted(how_many, count))
 

@@ -122,6 +122,37 @@ class Words:
                 scores[rows] += bm25(counts, lengths[rows], average, len(rows), population, policy)
         return top(scores, scores > 0, k, newest)
 
+    def matches(self, terms: Iterable[str], mask: "NDArray[np.bool_]", policy: Text, beside: int = 0) -> "Matches":
+        """What every row of the mask shares with a query. Terms that no row has count too: they are not covered.
+
+        How rare a covered term is, is told as if so many unrelated claims were `beside` those of the mask: among three
+        claims a term that none has is not rarer than one that one has.
+        """
+        lengths = np.frombuffer(self._lengths, dtype=np.int32)
+        population = int(np.count_nonzero(mask))
+        average = float(lengths[mask].mean()) if population else 0.0
+        found: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
+        for term in dict.fromkeys(terms):
+            rows = counts = np.zeros(0, dtype=np.int32)
+            if term in self._terms:
+                postings = self._postings[self._terms[term]]
+                rows = np.frombuffer(postings.rows, dtype=np.int32)
+                seen = mask[rows]
+                rows, counts = rows[seen], np.frombuffer(postings.counts, dtype=np.int32)[seen]
+            found.append((len(rows), rows, counts))
+        scores, covered, rarest = np.zeros(len(mask)), np.zeros(len(mask)), np.zeros(len(mask))
+        # The rarest last, so that its weight is the one that stays.
+        found.sort(key=lambda one: -one[0])
+        every = reach = highest = 0.0
+        for having, rows, counts in found:
+            weight, idf = rarity(having, population + beside), rarity(having, population)
+            every, reach, highest = every + weight, reach + idf * (policy.k1 + 1), weight
+            if len(rows):
+                scores[rows] += idf * saturation(counts, lengths[rows], average, policy)
+                covered[rows] += weight
+                rarest[rows] = weight
+        return Matches(scores, covered / (every or 1.0), rarest / (highest or 1.0), reach)
+
     def overlap(self, one: int, other: int) -> float:
         """How many of the terms of two rows they share: 0 for none, 1 for all.
 
@@ -164,6 +195,16 @@ class Words:
         return self._forward[start : self._ends[row]]
 
 
+class Matches(NamedTuple):
+    """By row: BM25; the share of the query's terms that it has, weighted by rarity; and that of the rarest of them."""
+
+    bm25: "NDArray[np.float64]"
+    coverage: "NDArray[np.float64]"
+    rarest: "NDArray[np.float64]"
+    reach: float
+    """The most that BM25 could come to, if a text consisted of the query's terms."""
+
+
 def shared(a: set[int], b: set[int]) -> float:
     """How much of two sets of terms is in both: 0 for nothing, 1 for all."""
     either = len(a | b)
@@ -179,7 +220,19 @@ def bm25(
     policy: Text,
 ) -> "NDArray[np.float64]":
     """What one term adds to texts that have it `counts` times in `lengths` terms; `found` of `population` have it."""
-    rarity = log(1 + (population - found + 0.5) / (found + 0.5))
+    weight: NDArray[np.float64] = rarity(found, population) * saturation(counts, lengths, average, policy)
+    return weight
+
+
+def rarity(found: int, population: int) -> float:
+    """The inverse document frequency of a term that `found` of `population` texts have."""
+    return log(1 + (population - found + 0.5) / (found + 0.5))
+
+
+def saturation(
+    counts: "NDArray[np.int32]", lengths: "NDArray[np.int32]", average: float, policy: Text
+) -> "NDArray[np.float64]":
+    """How much repeats of a term count in texts of this length: 0 to k1 + 1."""
     damping = policy.k1 * (1 - policy.b + policy.b * lengths / average)
-    weight: NDArray[np.float64] = rarity * counts * (policy.k1 + 1) / (counts + damping)
+    weight: NDArray[np.float64] = counts * (policy.k1 + 1) / (counts + damping)
     return weight
