@@ -87,7 +87,7 @@ class RecallEvidence(Section, frozen=True, kw_only=True):
     pool: Annotated[
         int, count("candidates of each side, whatever the call asks for; all are scored on both sides", "claims", 1)
     ] = 1024
-    threshold: Annotated[float, share("a claim enters an active context from this p_useful on")] = 0.05
+    threshold: Annotated[float, share("a claim enters an active context from this p_useful on")] = 0.07
     words: Annotated[Usual, choice("BM25 over the most that the query could reach")] = Usual(mean=0.01, deviation=0.02)
     encoders: Annotated[
         dict[str, EncoderEvidence],
