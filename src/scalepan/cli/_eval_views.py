@@ -10,9 +10,11 @@ from scalepan.errors import counted, printable, shorten
 from scalepan.evals import BlockOperation, Case, CaseResult, Diagnosis, Evidence, Output
 from scalepan.evals.diagnose import grouped, page_diff, said
 from scalepan.evals.scorers import operation_accuracy
-from scalepan.evals.summary import RunSummary
+from scalepan.evals.summary import RunSummary, ScorerSummary
+from scalepan.evals.tries import RunTries
 
 SHOWN_CASES = 3
+SHOWN_FLAKY = 20
 SHOWN_CHARACTERS = 500
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -23,7 +25,14 @@ def summary_view(summary: RunSummary) -> list[Any]:
         table(
             ["scorer", "mean", "passed", "too low", "failed", "not applicable"],
             [
-                [printable(name), *_mean(s.mean), str(s.passed), _count(s.low), _count(s.failed), str(s.not_applicable)]
+                [
+                    printable(name),
+                    _mean_within(s),
+                    str(s.passed),
+                    _count(s.low),
+                    _count(s.failed),
+                    str(s.not_applicable),
+                ]
                 for name, s in summary.scorers.items()
             ],
             right=["mean", "passed", "too low", "failed", "not applicable"],
@@ -45,14 +54,51 @@ def summary_view(summary: RunSummary) -> list[Any]:
         lines += [Text(f"points to: {', '.join(modes)}", "dim"), ""]
     for case_id, faults in list(summary.golden_faults.items())[:SHOWN_CASES]:
         lines.append(Text(f"golden case {printable(case_id)} may be at fault: {printable(faults[0])}", "yellow"))
-    verdict = f"{summary.passed:,} of {counted(summary.count, 'case')} passed"
-    lines.append(Text(verdict, "bold green" if summary.passed == summary.count else "bold red"))
+    lines += [*_repeats(summary.tries), *_shares(summary)]
+    verdict = f"{summary.passed:,} of {counted(summary.cases, 'case')} passed"
+    lines.append(Text(verdict, "bold green" if summary.is_green() else "bold red"))
     if summary.failures:
         lines.append(Text(f"see one: --explain {printable(summary.failures[0])}", "dim"))
     return lines
 
 
-def _mean(value: float | None) -> list[Any]:
+def _shares(summary: RunSummary) -> list[Any]:
+    """How sure the share of passed cases is, and what it could be if some cases were not measured."""
+    lines: list[Any] = []
+    if summary.measured < summary.cases:
+        low, high = summary.tries.bounds()
+        told = f"measured {summary.measured:,} of {counted(summary.cases, 'case')}: {low:.1%} to {high:.1%} pass"
+        lines.append(Text(told, "yellow"))
+    if summary.measured:
+        low, high = summary.tries.interval()
+        share = summary.passed / summary.measured
+        lines.append(Text(f"{share:.1%} pass, 95 % interval {low:.1%} to {high:.1%}", "dim"))
+    return lines
+
+
+def _repeats(tries: RunTries) -> list[Any]:
+    """With several tries of each case: the chances of one and of all, and the cases that are flaky."""
+    if tries.repeats == 1:
+        return []
+    told = "  ".join(f"{name} {chance:.3f}" for name, chance in tries.pass_at.items())
+    lines: list[Any] = [Text(f"a case passes if {tries.needed} of {tries.repeats} tries do; {told}")]
+    if tries.flaky:
+        some = [f"{printable(id_)} ({passed} of {of})" for id_, passed, of in tries.flaky[:SHOWN_FLAKY]]
+        more = f" and {tries.flaky_count - SHOWN_FLAKY:,} more" if tries.flaky_count > SHOWN_FLAKY else ""
+        lines.append(Text(f"flaky: {', '.join(some)}{more}", "yellow"))
+    return lines
+
+
+def _mean_within(scorer: ScorerSummary) -> Text:
+    """The mean, and what it could be if some scores are missing."""
+    (mean,) = _mean(scorer.mean)
+    if not scorer.failed or scorer.bounds is None:
+        return mean
+    low, high = scorer.bounds
+    return Text.assemble(mean, (f" ({low:.3f} to {high:.3f})", "yellow"))
+
+
+def _mean(value: float | None) -> list[Text]:
     return [Text("not measured", "yellow") if value is None else Text(f"{value:.3f}", value_style(value))]
 
 
