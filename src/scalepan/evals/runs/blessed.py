@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from scalepan.check import resolved
 from scalepan.errors import InputError
 from scalepan.evals.runs.digest import file_digest
 from scalepan.evals.runs.file import run_rows
@@ -20,6 +21,9 @@ class Blessed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The name of its file, in the same folder."""
     data: str
     """A digest of that file."""
+
+
+resolved(Blessed)
 
 
 def bless(run: Path) -> Path:
