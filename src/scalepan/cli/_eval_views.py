@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import msgspec
 from rich.text import Text
 
 from scalepan.draw.terminal import score_table, table, value_style
 from scalepan.errors import counted, printable, shorten
-from scalepan.evals import BlockOperation, Case, CaseResult, Diagnosis, Evidence, Output
-from scalepan.evals.diagnose import grouped, page_diff, said
-from scalepan.evals.scorers import operation_accuracy
+from scalepan.evals import Case, CaseResult, Diagnosis, Evidence, Output
+from scalepan.evals.diagnose import grouped
+from scalepan.evals.report.pairs import expected_and_actual, page_diffs
 from scalepan.evals.summary import RunSummary, ScorerSummary
 from scalepan.evals.tries import RunTries
 
@@ -151,30 +150,11 @@ def _heading(key: str) -> str:
 
 def _side_by_side(case: Case, output: Output) -> list[Any]:
     """What was expected beside what came, operation by operation and for the text."""
-    pairs = operation_accuracy.pairs(output, case.expected, Evidence(case.pages, output))
-    rows = [[f"{page}: {_operation(one)}", _operation(other)] for page, one, other in pairs]
-    expected = case.expected
-    for name, value in (("output", expected.output), ("contains", expected.contains), ("matches", expected.matches)):
-        if value is not None:
-            rows.append([f"{name}: {_value(value)}", _value(output.output)])
+    rows = expected_and_actual(case, output)
     if not rows:
         return []
     printed = [[printable(shorten(one, SHOWN_CHARACTERS)) for one in row] for row in rows]
     return [table(["expected", "actual"], printed)]
-
-
-def _operation(operation: BlockOperation | None) -> str:
-    if operation is None:
-        return "–"
-    wanted = operation.expected_content_patterns
-    content = f" with {' and '.join(map(repr, wanted))}" if wanted else ""
-    if operation.content is not None:
-        content += f": {_value(operation.content)}"
-    return f"{said(operation)}{content}"
-
-
-def _value(value: Any) -> str:
-    return "nothing" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _verdict(passed: bool | None, reason: str) -> Text:
@@ -185,15 +165,9 @@ def _verdict(passed: bool | None, reason: str) -> Text:
 
 def _page_changes(case: Case, output: Output) -> list[Any]:
     lines: list[Any] = []
+    for page, diff in page_diffs(case, output):
+        lines += ["", Text(f"page {printable(page)}", "bold"), *(_diff_line(line) for line in diff.splitlines())]
     applied = Evidence(case.pages, output).applied
-    for before, after in zip(case.pages, applied.pages, strict=True):
-        diff = page_diff(before, after)
-        if diff:
-            lines += [
-                "",
-                Text(f"page {printable(before.id)}", "bold"),
-                *(_diff_line(line) for line in diff.splitlines()),
-            ]
     for outcome in applied.outcomes:
         if not outcome.applied:
             lines.append(

@@ -9,6 +9,7 @@ from scalepan.cli._common import complain, json_option, policy_option, show_json
 from scalepan.cli._eval_options import FAILED, scorers_from_option
 from scalepan.cli.eval_bless import bless_
 from scalepan.cli.eval_compare import compare_
+from scalepan.cli.eval_report import report_
 from scalepan.cli.eval_rescore import rescore_
 from scalepan.cli.eval_run import run
 from scalepan.errors import counted, printable
@@ -30,7 +31,7 @@ def eval_() -> None:
     """
 
 
-for command in (run, rescore_, compare_, bless_):
+for command in (run, rescore_, report_, compare_, bless_):
     eval_.add_command(command)
 
 

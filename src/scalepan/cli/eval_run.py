@@ -22,6 +22,7 @@ from scalepan.cli._eval_options import (
     scorer_options,
     task_options,
 )
+from scalepan.cli._eval_reports import ReportOptions, report_options
 from scalepan.cli._keep import keep_option, kept
 from scalepan.embed import find_encoder
 from scalepan.errors import InputError, counted
@@ -41,6 +42,7 @@ from scalepan.redact import Redactor
 @task_options
 @scorer_options
 @kept_options
+@report_options
 @click.option("--explain", "explain_id", metavar="CASE", help="One case in full, with what changed on its pages.")
 @allow_unmeasured_option
 @json_option
@@ -52,6 +54,7 @@ def run(
     made: TaskOptions,
     scorers: ScorerOptions,
     kept_in: KeptOptions,
+    reports: ReportOptions,
     explain_id: str | None,
     allow_unmeasured: bool,
     as_json: bool,
@@ -70,6 +73,7 @@ def run(
       scalepan eval run cases.yaml --task http://127.0.0.1:8000/answer --repeats 5 --pass 4
       scalepan eval run cases.yaml --outputs outputs.jsonl --name main
       scalepan eval run cases.yaml --outputs outputs.jsonl --scorers-from my_scorers.py
+      scalepan eval run cases.yaml --outputs outputs.jsonl --junit junit.xml --html report.html
 
     \b
     Code runs only where you name it here: --task runs its command or function or calls its
@@ -90,7 +94,8 @@ def run(
     evaluator = Evaluator(scorers.chosen(), policy, embedder=encoder, scorers_from=scorers.scorers_from)
     golden = CaseFile(cases, policy.evals)
     summary = RunSummary(made.repeats, made.must_pass)
-    with ExitStack() as stack:
+    with ExitStack() as folders, ExitStack() as stack:
+        out = reports.run_file(out, folders) if explain_id is None else out
         produce = _producer(golden, made, stack)
         file = stack.enter_context(closing(_run_file(out, kept_in.resume, evaluator, cases, made))) if out else None
         if file and file.done:
@@ -110,6 +115,9 @@ def run(
             summary.add(row.result, row.diagnosis, row.number)
             if as_json:
                 show_json(row.to_dict())
+        stack.close()
+        if out is not None:
+            reports.write(out, golden, Redactor(policy.redact), allow_unmeasured=allow_unmeasured)
     end(summary, as_json=as_json, allow_unmeasured=allow_unmeasured)
 
 

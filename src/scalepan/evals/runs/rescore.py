@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-from collections import deque
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from scalepan.evals.runs.column import Columns, ScorerColumn
 from scalepan.evals.runs.digest import digest
 from scalepan.evals.runs.file import run_header, run_rows
 from scalepan.evals.runs.header import RunHeader, make_header
+from scalepan.evals.runs.match import CaseMatch
 from scalepan.evals.runs.redaction import redacted_json
 from scalepan.evals.runs.row import StoredRow, StoredScore, input_digest, stored
 from scalepan.redact import Redactor
@@ -44,9 +44,7 @@ class Rescore:
         self.path, self._evaluator, self._redactor = path, evaluator, redactor
         self._cases_file = cases.path
         self._columns = Columns(evaluator.policy)
-        self._cases: dict[str, deque[Case]] = {}
-        for case in cases:
-            self._cases.setdefault(redactor.redact(case.id).text, deque()).append(case)
+        self._match = CaseMatch(cases, redactor)
 
     def header(self) -> RunHeader:
         """The header of the file that is written: what stays as it was is the run, what is new are the scorers."""
@@ -64,21 +62,17 @@ class Rescore:
             yield self._again(row, self._case_of(row))
 
     def _case_of(self, row: StoredRow) -> Case:
-        """The case of a row. Redacted ids may look alike; then they stand for the cases in the order of the file."""
-        waiting = self._cases.get(row.id)
-        if waiting is None:
+        case = self._match.of(row)
+        if case is None:
             raise InputError(
                 f"case {quoted(row.id)} is not in {self._cases_file}; name the cases of this run", file=str(self.path)
             )
-        if len(waiting) > 1 and row.number in (None, 1):
-            waiting.rotate(-1)
-            return waiting[-1]
-        return waiting[-1]
+        return case
 
     def _again(self, row: StoredRow, case: Case) -> RescoredRow:
         if row.output is None:
             raise InputError("has no outputs: an earlier version wrote it; run it again", file=str(self.path))
-        output = msgspec.convert({**row.output, "id": row.id}, Output)
+        output = row.output
         context = self._evaluator.context_of(case, output)
         bound = self._evaluator.bound_for(case)
         columns = [self._columns.of(one) for one in bound]

@@ -35,13 +35,13 @@ class CaseRow(NamedTuple):
     def to_stored(self, columns: Iterable[ScorerColumn]) -> dict[str, Any]:
         """As a run file keeps it: also the output, and what is needed to score it again."""
         told = self.to_dict()
-        return stored(told, self.case, msgspec.to_builtins(self.output), self.result.results, columns)
+        return stored(told, self.case, self.output, self.result.results, columns)
 
 
 def stored(
     told: dict[str, Any],
     case: Case,
-    output: dict[str, Any],
+    output: Output,
     results: Iterable[ScorerResult],
     columns: Iterable[ScorerColumn],
 ) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def stored(
         score |= {"weight": result.weight, **msgspec.structs.asdict(column)}
     if case.group is not None:
         told["group"] = case.group
-    told["output"] = {key: value for key, value in output.items() if key != "id"}
+    told["output"] = msgspec.to_builtins(msgspec.structs.replace(output, id=""), enc_hook=str)
     return told | {"input": input_digest(case), "expected": digest(case.expected)}
 
 
@@ -94,10 +94,11 @@ class StoredRow(msgspec.Struct, kw_only=True):
     scores: dict[str, StoredScore]
     number: int | None = msgspec.field(default=None, name="try")
     group: str | None = None
-    output: dict[str, Any] | None = None
+    output: Output | None = None
     """None in files of earlier versions."""
     input: str = ""
     expected: str = ""
+    weighted_average: float | None = None
     diagnosis: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def results(self) -> list[ScorerResult]:
