@@ -34,6 +34,8 @@ class ReportEntry(NamedTuple):
 
     id: str
     title: str
+    asked: str
+    """What the agent was told."""
     group: str
     verdict: CaseVerdict
     passed: int
@@ -96,6 +98,7 @@ class RunReport:
         return ReportEntry(
             id=shown.id,
             title=self._safe(shorten(case.name or case.user_message, 300)) if case else "",
+            asked=self._safe(case.user_message) if case else "",
             group=shown.group or "",
             verdict=case_verdict(passed, failed, self.repeats, self.needed),
             passed=passed,

@@ -8,7 +8,7 @@ from scalepan.draw.html import figures, page, section
 from scalepan.draw.markup import as_markup
 from scalepan.errors import counted
 from scalepan.evals.report.entry import ReportEntry, ReportScore, RunReport
-from scalepan.evals.summary import RunSummary
+from scalepan.evals.summary import RunSummary, ScorerSummary
 from scalepan.evals.tries import CaseVerdict
 
 MOST_CASES = 2_000
@@ -67,15 +67,16 @@ def _cards(summary: RunSummary) -> str:
 
 def _scorers(summary: RunSummary) -> str:
     rows = (
-        [
-            name,
-            _number(one.mean),
-            " to ".join(map(_number, one.bounds)) if one.failed and one.bounds else "",
-            *(f"{count:,}" for count in (one.passed, one.low, one.failed, one.not_applicable)),
-        ]
+        [name, _mean(one), *(f"{count:,}" for count in (one.passed, one.low, one.failed, one.not_applicable))]
         for name, one in summary.scorers.items()
     )
-    return figures(["scorer", "mean", "bounds", "passed", "too low", "failed", "not applicable"], rows)
+    return figures(["scorer", "mean", "passed", "too low", "failed", "not applicable"], rows)
+
+
+def _mean(scorer: ScorerSummary) -> str:
+    """The mean, and what it could be if some scores are missing."""
+    bounds = f" ({' to '.join(map(_number, scorer.bounds))})" if scorer.failed and scorer.bounds else ""
+    return f"{_number(scorer.mean)}{bounds}"
 
 
 def _number(value: float | None) -> str:
@@ -130,8 +131,8 @@ def _item(entry: ReportEntry, facets: tuple[int, ...]) -> Item:
 
 
 def _body(entry: ReportEntry) -> Iterator[str]:
-    if entry.title:
-        yield f'<p class="where">{as_markup(entry.title)}</p>'
+    if entry.asked:
+        yield f'<p class="where">{as_markup(entry.asked)}</p>'
     rows = ([score.name, _number(score.value), f"{score.threshold:g}", _verdict(score)] for score in entry.scores)
     yield figures(["scorer", "score", "from", "verdict"], rows, text=(0, 3))
     if entry.sentences:
