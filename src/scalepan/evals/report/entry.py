@@ -1,6 +1,6 @@
 """One case of a run as reports show it: the verdict on its tries, its scores, what broke, expected beside actual."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,31 +76,33 @@ class RunReport:
             summary.add_stored(row)
         return summary
 
-    def entries(self) -> Iterator[ReportEntry]:
-        """The cases in the order of the run; their tries are together."""
+    def entries(self, detailed: Callable[[CaseVerdict], bool]) -> Iterator[ReportEntry]:
+        """The cases in the order of the run, tries together; only those that `detailed` asks for have their texts."""
         tries: list[StoredRow] = []
         case: Case | None = None
         for row in run_rows(self.path):
             if tries and row.number in (None, 1):
-                yield self._entry(tries, case)
+                yield self._entry(tries, case, detailed)
                 tries = []
             case = self._match.of(row)
             tries.append(row)
         if tries:
-            yield self._entry(tries, case)
+            yield self._entry(tries, case, detailed)
 
-    def _entry(self, tries: list[StoredRow], case: Case | None) -> ReportEntry:
+    def _entry(self, tries: list[StoredRow], case: Case | None, detailed: Callable[[CaseVerdict], bool]) -> ReportEntry:
         shown = next((row for row in tries if not row.passed), tries[0])
         passed = sum(row.passed for row in tries)
         failed = sum(row.is_measured and not row.passed for row in tries)
         output = shown.output or Output()
+        verdict = case_verdict(passed, failed, self.repeats, self.needed)
+        case = case if detailed(verdict) else None
         averages = [row.weighted_average for row in tries if row.weighted_average is not None]
         return ReportEntry(
             id=shown.id,
             title=self._safe(shorten(case.name or case.user_message, 300)) if case else "",
             asked=self._safe(case.user_message) if case else "",
             group=shown.group or "",
-            verdict=case_verdict(passed, failed, self.repeats, self.needed),
+            verdict=verdict,
             passed=passed,
             tries=len(tries),
             average=sum(averages) / len(averages) if averages else None,

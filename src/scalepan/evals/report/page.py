@@ -1,6 +1,6 @@
 """A run as one HTML page: searchable, the cases that did not pass first, expected beside actual, and page changes."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from scalepan.draw import browse
 from scalepan.draw.browse import Item, browsed
@@ -84,7 +84,8 @@ def _number(value: float | None) -> str:
 
 
 def _list(report: RunReport, summary: RunSummary) -> str:
-    entries = list(_listed(report.entries()))
+    room = _Room()
+    entries = [entry for entry in report.entries(room.take) if room.taken]
     entries.sort(key=lambda entry: -RANK[entry.verdict])
     names = {
         "Verdict": [WORDS[entry.verdict] for entry in entries],
@@ -99,14 +100,19 @@ def _list(report: RunReport, summary: RunSummary) -> str:
     return section(heading, f'<p class="quiet">{as_markup(left)}</p>{browsed(COLUMNS, filters, items)}')
 
 
-def _listed(entries: Iterable[ReportEntry]) -> Iterator[ReportEntry]:
-    """The first cases that passed and the first that did not: each has room of its own."""
-    room = {True: MOST_CASES, False: MOST_CASES}
-    for entry in entries:
-        passed = entry.verdict is CaseVerdict.PASSED
-        if room[passed]:
-            room[passed] -= 1
-            yield entry
+class _Room:
+    """How many more cases are listed: those that passed and the others have room of their own."""
+
+    def __init__(self) -> None:
+        self._left = {True: MOST_CASES, False: MOST_CASES}
+        self.taken = False
+
+    def take(self, verdict: CaseVerdict) -> bool:
+        """Whether there is room for one more."""
+        passed = verdict is CaseVerdict.PASSED
+        self.taken = self._left[passed] > 0
+        self._left[passed] -= self.taken
+        return self.taken
 
 
 def _item(entry: ReportEntry, facets: tuple[int, ...]) -> Item:

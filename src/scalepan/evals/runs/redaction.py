@@ -1,10 +1,13 @@
 """A row of a run as JSON, with every text in it redacted."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from scalepan.redact import Redactor
+
+SHORT = 64
 
 
 def redacted_json(row: dict[str, object], redactor: Redactor) -> bytes:
@@ -24,15 +27,25 @@ def redacted_json(row: dict[str, object], redactor: Redactor) -> bytes:
 
 def _redacted(value: Any, redactor: Redactor, *, with_keys: bool = False) -> Any:
     if isinstance(value, str):
-        return redactor.redact(value).text
+        return _text(redactor, value)
     if isinstance(value, dict):
         return {
-            redactor.redact(key).text: _pair(key, item, redactor)
+            _text(redactor, key): _pair(key, item, redactor)
             if with_keys and not isinstance(item, (dict, list))
             else _redacted(item, redactor, with_keys=with_keys)
             for key, item in value.items()
         }
     return [_redacted(item, redactor, with_keys=with_keys) for item in value] if isinstance(value, list) else value
+
+
+def _text(redactor: Redactor, text: str) -> str:
+    return _short(redactor, text) if len(text) <= SHORT else redactor.redact(text).text
+
+
+@lru_cache(maxsize=4096)
+def _short(redactor: Redactor, text: str) -> str:
+    """Keys, names of scorers and the like are the same in every row."""
+    return redactor.redact(text).text
 
 
 def _pair(key: str, value: Any, redactor: Redactor) -> Any:
