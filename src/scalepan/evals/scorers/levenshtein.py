@@ -1,7 +1,5 @@
 """levenshtein: how many characters must change to get from the output to the expected text?"""
 
-from os.path import commonprefix
-
 from scalepan.errors import InputError, counted
 from scalepan.evals.cases import Expected, Output
 from scalepan.evals.context import Context
@@ -73,7 +71,13 @@ def _without_common_ends(one: str, other: str) -> tuple[str, str]:
     """
     if one == other:
         return "", ""
-    start = len(commonprefix((one, other)))
+    start = _shared(one, other)
     one, other = one[start:], other[start:]
-    end = len(commonprefix((one[::-1], other[::-1])))
+    end = _shared(one[::-1], other[::-1])
     return (one[:-end], other[:-end]) if end else (one, other)
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters two texts have in common from the start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
