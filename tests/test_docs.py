@@ -61,7 +61,7 @@ STATEMENT = re.compile(r"^- \*\*(\w+)\.(\d+)\*\* ", re.MULTILINE)
 CITED = re.compile(rf"\b({'|'.join(CONTRACT_PAGES)})\.(\d+)\b")
 NAMED_PAGE = re.compile(r"(?<![\w/.*{}~<-])(?:[\w-]+/)*[\w-]+\.md\b")
 # Files of users that examples name.
-EXAMPLES = {"a.md", "billing.md", "notes.md", "refunds.md"}
+EXAMPLES = {"a.md", "billing.md", "comment.md", "notes.md", "refunds.md"}
 # Words that point to a document without naming a file: a reader could not open it.
 ELSEWHERE = re.compile(
     r"(?<!\{)\b(?:DESIGN|NOTES|STYLE)\b|\b[Tt]he spec\b|\bspec's\b|\b[Ss]ections? \d+(?:\.\d)?(?![.\d])|\bissue \d"

@@ -28,7 +28,7 @@ LAYERS = [
     ["fit", "receipts", "recording"],
     ["loop", "samples"],
     ["serve"],
-    ["cli"],
+    ["cli", "pytest_plugin"],
     ["__init__", "__main__"],
 ]
 LEVEL = {package: level for level, packages in enumerate(LAYERS) for package in packages}

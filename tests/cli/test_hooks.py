@@ -221,5 +221,5 @@ def test_a_folder_of_that_name_is_still_a_folder(run: Run) -> None:
 def test_options_of_a_hook_do_not_go_with_a_folder(run: Run) -> None:
     done = run("init", "here", "--user")
     assert done.code == 2
-    assert "--user and --print go with one of claude-code, not with a folder" in done.err
+    assert "--user and --print go with claude-code, not with a folder" in done.err
     assert not Path("here").exists()

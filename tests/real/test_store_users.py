@@ -33,7 +33,7 @@ os.umask(int(sys.argv[2], 8))
 from scalepan.cache import Cache
 from scalepan.memory import Memory
 from scalepan.memory.recall import saved
-from scalepan.evals.runfile import RunFile
+from scalepan.evals.runs.file import RunFile
 from scalepan.store.duckdb import schema, store as stores
 saved.WORTH_SAVING = 1
 folder = Path(sys.argv[1])

@@ -2,17 +2,18 @@
 
 from typing import Any
 
-import msgspec
 from rich.text import Text
 
 from scalepan.draw.terminal import score_table, table, value_style
 from scalepan.errors import counted, printable, shorten
-from scalepan.evals import BlockOperation, Case, CaseResult, Diagnosis, Evidence, Output
-from scalepan.evals.diagnose import grouped, page_diff, said
-from scalepan.evals.scorers import operation_accuracy
-from scalepan.evals.summary import RunSummary
+from scalepan.evals import Case, CaseResult, Diagnosis, Evidence, Output
+from scalepan.evals.diagnose import grouped
+from scalepan.evals.report.pairs import expected_and_actual, page_diffs
+from scalepan.evals.summary import RunSummary, ScorerSummary
+from scalepan.evals.tries import RunTries
 
 SHOWN_CASES = 3
+SHOWN_FLAKY = 20
 SHOWN_CHARACTERS = 500
 DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -23,7 +24,14 @@ def summary_view(summary: RunSummary) -> list[Any]:
         table(
             ["scorer", "mean", "passed", "too low", "failed", "not applicable"],
             [
-                [printable(name), *_mean(s.mean), str(s.passed), _count(s.low), _count(s.failed), str(s.not_applicable)]
+                [
+                    printable(name),
+                    _mean_within(s),
+                    str(s.passed),
+                    _count(s.low),
+                    _count(s.failed),
+                    str(s.not_applicable),
+                ]
                 for name, s in summary.scorers.items()
             ],
             right=["mean", "passed", "too low", "failed", "not applicable"],
@@ -45,14 +53,51 @@ def summary_view(summary: RunSummary) -> list[Any]:
         lines += [Text(f"points to: {', '.join(modes)}", "dim"), ""]
     for case_id, faults in list(summary.golden_faults.items())[:SHOWN_CASES]:
         lines.append(Text(f"golden case {printable(case_id)} may be at fault: {printable(faults[0])}", "yellow"))
-    verdict = f"{summary.passed:,} of {counted(summary.count, 'case')} passed"
-    lines.append(Text(verdict, "bold green" if summary.passed == summary.count else "bold red"))
+    lines += [*_repeats(summary.tries), *_shares(summary)]
+    verdict = f"{summary.passed:,} of {counted(summary.cases, 'case')} passed"
+    lines.append(Text(verdict, "bold green" if summary.is_green() else "bold red"))
     if summary.failures:
         lines.append(Text(f"see one: --explain {printable(summary.failures[0])}", "dim"))
     return lines
 
 
-def _mean(value: float | None) -> list[Any]:
+def _shares(summary: RunSummary) -> list[Any]:
+    """How sure the share of passed cases is, and what it could be if some cases were not measured."""
+    lines: list[Any] = []
+    if summary.measured < summary.cases:
+        low, high = summary.tries.bounds()
+        told = f"measured {summary.measured:,} of {counted(summary.cases, 'case')}: {low:.1%} to {high:.1%} pass"
+        lines.append(Text(told, "yellow"))
+    if summary.measured:
+        low, high = summary.tries.interval()
+        share = summary.passed / summary.measured
+        lines.append(Text(f"{share:.1%} pass, 95 % interval {low:.1%} to {high:.1%}", "dim"))
+    return lines
+
+
+def _repeats(tries: RunTries) -> list[Any]:
+    """With several tries of each case: the chances of one and of all, and the cases that are flaky."""
+    if tries.repeats == 1:
+        return []
+    told = "  ".join(f"{name} {chance:.3f}" for name, chance in tries.pass_at.items())
+    lines: list[Any] = [Text(f"a case passes if {tries.needed} of {tries.repeats} tries do; {told}")]
+    if tries.flaky:
+        some = [f"{printable(id_)} ({passed} of {of})" for id_, passed, of in tries.flaky[:SHOWN_FLAKY]]
+        more = f" and {tries.flaky_count - SHOWN_FLAKY:,} more" if tries.flaky_count > SHOWN_FLAKY else ""
+        lines.append(Text(f"flaky: {', '.join(some)}{more}", "yellow"))
+    return lines
+
+
+def _mean_within(scorer: ScorerSummary) -> Text:
+    """The mean, and what it could be if some scores are missing."""
+    (mean,) = _mean(scorer.mean)
+    if not scorer.failed or scorer.bounds is None:
+        return mean
+    low, high = scorer.bounds
+    return Text.assemble(mean, (f" ({low:.3f} to {high:.3f})", "yellow"))
+
+
+def _mean(value: float | None) -> list[Text]:
     return [Text("not measured", "yellow") if value is None else Text(f"{value:.3f}", value_style(value))]
 
 
@@ -105,30 +150,11 @@ def _heading(key: str) -> str:
 
 def _side_by_side(case: Case, output: Output) -> list[Any]:
     """What was expected beside what came, operation by operation and for the text."""
-    pairs = operation_accuracy.pairs(output, case.expected, Evidence(case.pages, output))
-    rows = [[f"{page}: {_operation(one)}", _operation(other)] for page, one, other in pairs]
-    expected = case.expected
-    for name, value in (("output", expected.output), ("contains", expected.contains), ("matches", expected.matches)):
-        if value is not None:
-            rows.append([f"{name}: {_value(value)}", _value(output.output)])
+    rows = expected_and_actual(case, output)
     if not rows:
         return []
     printed = [[printable(shorten(one, SHOWN_CHARACTERS)) for one in row] for row in rows]
     return [table(["expected", "actual"], printed)]
-
-
-def _operation(operation: BlockOperation | None) -> str:
-    if operation is None:
-        return "–"
-    wanted = operation.expected_content_patterns
-    content = f" with {' and '.join(map(repr, wanted))}" if wanted else ""
-    if operation.content is not None:
-        content += f": {_value(operation.content)}"
-    return f"{said(operation)}{content}"
-
-
-def _value(value: Any) -> str:
-    return "nothing" if value is None else value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _verdict(passed: bool | None, reason: str) -> Text:
@@ -139,15 +165,9 @@ def _verdict(passed: bool | None, reason: str) -> Text:
 
 def _page_changes(case: Case, output: Output) -> list[Any]:
     lines: list[Any] = []
+    for page, diff in page_diffs(case, output):
+        lines += ["", Text(f"page {printable(page)}", "bold"), *(_diff_line(line) for line in diff.splitlines())]
     applied = Evidence(case.pages, output).applied
-    for before, after in zip(case.pages, applied.pages, strict=True):
-        diff = page_diff(before, after)
-        if diff:
-            lines += [
-                "",
-                Text(f"page {printable(before.id)}", "bold"),
-                *(_diff_line(line) for line in diff.splitlines()),
-            ]
     for outcome in applied.outcomes:
         if not outcome.applied:
             lines.append(

@@ -8,6 +8,8 @@ import click
 from scalepan.cli._common import json_option, show, show_json
 from scalepan.errors import counted, printable
 from scalepan.evals.compare import Comparison, Flip, MetricComparison, RunVerdict, compare, read_run
+from scalepan.evals.runs.blessed import blessed_run
+from scalepan.evals.runs.file import find_run
 
 EXIT = {RunVerdict.BETTER: 0, RunVerdict.SAME: 0, RunVerdict.WORSE: 1, RunVerdict.NOT_ENOUGH_DATA: 3}
 STYLES = {
@@ -22,20 +24,24 @@ SHARE = click.FloatRange(min=0, max=1, min_open=True, max_open=True)
 
 @click.command("compare")
 @click.argument("before", type=click.Path(path_type=Path))
-@click.argument("after", type=click.Path(path_type=Path))
+@click.argument("after", type=click.Path(path_type=Path), required=False)
 @click.option("--margin", type=SHARE, default=0.05, show_default=True, help="Up to this difference, runs are the same.")
 @click.option("--alpha", type=SHARE, default=0.05, show_default=True, help="How often equal runs may look different.")
 @click.option("--allow-unmeasured", is_flag=True, help="Compare although some cases have no verdict in a run.")
 @json_option
-def compare_(before: Path, after: Path, margin: float, alpha: float, allow_unmeasured: bool, as_json: bool) -> None:
+def compare_(
+    before: Path, after: Path | None, margin: float, alpha: float, allow_unmeasured: bool, as_json: bool
+) -> None:
     """Is the run AFTER better or worse than the run BEFORE, and is the difference real?
 
-    Takes run files that 'scalepan eval run --out' wrote. Cases are paired by id; repeats of a case are averaged.
+    Takes runs that 'scalepan eval run' kept: files, or names in the folder runs. Cases are paired by id; repeats of a
+    case are averaged. A run alone is compared with the blessed one of its folder.
 
     \b
     Examples:
       scalepan eval compare main.jsonl branch.jsonl
       scalepan eval compare main.jsonl branch.jsonl --margin 0.02 --json
+      scalepan eval compare runs/branch.jsonl
 
     \b
     Exit codes:
@@ -44,6 +50,10 @@ def compare_(before: Path, after: Path, margin: float, alpha: float, allow_unmea
       2  bad input: nothing was compared
       3  not enough data to say, or some cases were not measured
     """
+    before = find_run(before)
+    after = find_run(after) if after is not None else None
+    if after is None:
+        before, after = blessed_run(before.parent), before
     found = compare(read_run(before), read_run(after), margin=margin, alpha=alpha)
     if as_json:
         show_json(found.to_dict())

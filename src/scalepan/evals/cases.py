@@ -31,6 +31,8 @@ class Case(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fie
     pages: list[Page] = msgspec.field(default_factory=list)
     scorers: list[dict[str, Any]] | None = None
     tags: list[str] = msgspec.field(default_factory=list)
+    group: str | None = None
+    """Cases of one group, such as questions about one document, count as one observation when runs are compared."""
 
     @property
     def is_edit(self) -> bool:

@@ -160,8 +160,13 @@ def diagnose(case: Case, output: Output, result: CaseResult, policy: Evals) -> D
     return Diagnosis(causes, faults)
 
 
+def key_of(type_: str) -> str:
+    """The key under which the causes of a scorer stand."""
+    return KEYS.get(type_, f"{type_.replace('-', '_')}_low")
+
+
 def _causes(case: Case, result: ScorerResult, evidence: Evidence, policy: Evals) -> Iterator[Cause]:
-    key = KEYS.get(result.type, f"{result.type.replace('-', '_')}_low")
+    key = key_of(result.type)
     details = result.details
     if result.status == "failed":
         yield Cause(case.id, key, "not judged", result.reason)

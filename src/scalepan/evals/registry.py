@@ -118,6 +118,10 @@ class Bound(NamedTuple):
     threshold: float
     judge: Judge
     options: Any
+    target: Any = None
+    """The module, function or class behind it."""
+    given: Mapping[str, Any] = {}
+    """Its options as the list has them, without weight and threshold."""
 
     def __call__(self, actual: Output, expected: Expected, context: Context) -> ScorerResult:
         """The verdict on one case. Whatever the scorer raises becomes a failed score with the reason."""
@@ -173,12 +177,13 @@ def _bind_one(spec: Mapping[str, Any], path: str, policy: Evals) -> Bound:
     weight = _number(rest.pop("weight", 1.0), f"{path}.weight", highest=LARGEST_WEIGHT)
     target, own_threshold = _find(name, path)
     judge, options = _as_judge(name, target, rest, path)
+    given = {key: value for key, value in rest.items() if key != "threshold"}
     threshold = rest_threshold = spec.get("threshold")
     if rest_threshold is None:
         threshold = policy.thresholds.get(name, own_threshold)
     if threshold is None:
         raise InputError(f"scorer '{name}' has no threshold of its own, so it needs one here", path=path)
-    return Bound(name, weight, _number(threshold, f"{path}.threshold", highest=1.0), judge, options)
+    return Bound(name, weight, _number(threshold, f"{path}.threshold", highest=1.0), judge, options, target, given)
 
 
 def _number(value: Any, path: str, highest: float) -> float:

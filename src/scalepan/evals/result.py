@@ -49,6 +49,19 @@ def is_passed(results: Sequence[ScorerResult]) -> bool:
     return all(verdicts)
 
 
+def is_measured(passed: bool, results: Sequence[ScorerResult]) -> bool:
+    """Whether it is known if a case passes. A scorer that failed could have gone either way.
+
+    >>> is_measured(False, [ScorerResult(score=None, threshold=0.8, status="failed")])
+    False
+    >>> low = ScorerResult(score=0.1, threshold=0.8)
+    >>> is_measured(False, [low, ScorerResult(score=None, threshold=0.8, status="failed")])
+    True
+    """
+    below = any(result.score is not None and result.score < result.threshold for result in results)
+    return passed or below or not any(result.status == "failed" for result in results)
+
+
 def weighted_average(results: Sequence[ScorerResult]) -> float:
     """The mean of the scores by weight, over those that were measured.
 

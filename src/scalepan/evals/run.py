@@ -14,7 +14,7 @@ from scalepan.evals.cases import Case, Output
 from scalepan.evals.context import Context, Evidence
 from scalepan.evals.kinds import EDITS, NONE_APPLIES, NOTHING, choose
 from scalepan.evals.registry import Bound, bind, load_scorers
-from scalepan.evals.result import ScorerResult, judged
+from scalepan.evals.result import ScorerResult, is_measured, judged
 from scalepan.evals.task import stop_all
 from scalepan.policy import Policy
 from scalepan.policy.given import Given, policy_given
@@ -41,11 +41,15 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
         """The average; None if nothing was measured."""
         return self.score.value
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is known if the case passes; a task or a scorer that failed leaves it open."""
+        return is_measured(self.passed, self.results)
+
     def to_dict(self) -> dict[str, Any]:
         """As `scalepan eval run --json` prints it."""
-        scores: dict[str, Any] = {}
-        for result in self.results:
-            scores[_free(result.type, scores)] = {
+        scores = {
+            name: {
                 "value": result.score,
                 "status": result.status,
                 "threshold": result.threshold,
@@ -53,15 +57,20 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
                 "details": result.details,
                 **({"reason": result.reason} if result.reason else {}),
             }
+            for name, result in zip(free_names(one.type for one in self.results), self.results, strict=True)
+        }
         return {"id": self.id, "passed": self.passed, "weighted_average": self.weighted_average, "scores": scores}
 
 
-def _free(type_: str, taken: Mapping[str, Any]) -> str:
+def free_names(types: Iterable[str]) -> list[str]:
     """Unique names: a list may have a scorer more than once, with other options (`regex`, `regex#2`)."""
-    number = 1
-    while (name := type_ if number == 1 else f"{type_}#{number}") in taken:
-        number += 1
-    return name
+    taken: dict[str, None] = {}
+    for type_ in types:
+        number = 1
+        while (name := type_ if number == 1 else f"{type_}#{number}") in taken:
+            number += 1
+        taken[name] = None
+    return list(taken)
 
 
 class Evaluator:
@@ -104,14 +113,21 @@ class Evaluator:
         """Judge one output."""
         as_instance("case", case, Case, "a Case; CaseFile reads them from a file")
         as_instance("output", output, Output, "an Output, such as Output(output='...')")
-        context = Context(
-            Evidence(case.pages, output, case.user_message), self._evals, None, self._embedder, self._judge
-        )
-        results = tuple(self._results(self.bound_for(case), case, output, context))
+        context = self.context_of(case, output)
+        results = tuple(judge_one(one, case, output, context) for one in self.bound_for(case))
+        return self.verdict(case.id, results, output.duration_ms)
+
+    def context_of(self, case: Case, output: Output) -> Context:
+        """What the scorers of a case may look at."""
+        evidence = Evidence(case.pages, output, case.user_message)
+        return Context(evidence, self._evals, None, self._embedder, self._judge)
+
+    def verdict(self, id_: str, results: tuple[ScorerResult, ...], duration_ms: float | None = None) -> CaseResult:
+        """The verdict on a case from those of its scorers."""
         passed, score = judged(results, self._version)
         if score.status == "not_applicable":
             score = msgspec.structs.replace(score, reason=NONE_APPLIES if results else NOTHING)
-        return CaseResult(id=case.id, passed=passed, score=score, results=results, duration_ms=output.duration_ms)
+        return CaseResult(id=id_, passed=passed, score=score, results=results, duration_ms=duration_ms)
 
     def bound_for(self, case: Case) -> list[Bound]:
         """The scorers of a case: its own, else the run's list, else those of the preset that fit the kind of case."""
@@ -124,15 +140,6 @@ class Evaluator:
             (self._by_name[name],) = bind([{"type": name}], self._evals)
         return self._by_name[name]
 
-    def _results(self, bound: Sequence[Bound], case: Case, output: Output, context: Context) -> Iterator[ScorerResult]:
-        for one in bound:
-            if output.error:
-                yield _unmeasured(one, "failed", output.error)
-            elif one.type in EDITS and not case.is_edit and not output.operations:
-                yield _unmeasured(one, "not_applicable", "the case has neither pages nor expected operations")
-            else:
-                yield one(output, case.expected, context)
-
     def run(
         self, cases: Iterable[Case], produce: Produce, *, jobs: int = 1
     ) -> Iterator[tuple[Case, Output, CaseResult]]:
@@ -141,7 +148,17 @@ class Evaluator:
             yield case, output, self.evaluate(case, output)
 
 
-def _unmeasured(one: Bound, status: Status, reason: str) -> ScorerResult:
+def judge_one(one: Bound, case: Case, output: Output, context: Context) -> ScorerResult:
+    """One scorer's verdict on an output. If the task failed, there is nothing to judge, and the scorer has failed."""
+    if output.error:
+        return unmeasured(one, "failed", output.error)
+    if one.type in EDITS and not case.is_edit and not output.operations:
+        return unmeasured(one, "not_applicable", "the case has neither pages nor expected operations")
+    return one(output, case.expected, context)
+
+
+def unmeasured(one: Bound, status: Status, reason: str) -> ScorerResult:
+    """A verdict without a number."""
     return ScorerResult(
         type=one.type, score=None, threshold=one.threshold, weight=one.weight, status=status, reason=reason
     )

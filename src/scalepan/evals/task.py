@@ -1,12 +1,13 @@
-"""Where outputs come from, if not from a file: a Python callable, or a shell command per case."""
+"""Where outputs come from, if not from a file: a Python callable, an HTTP address, or a shell command per case."""
 
+import inspect
 import os
 import re
 import shlex
 import signal
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from time import perf_counter
@@ -27,16 +28,23 @@ def names_code(task: str) -> bool:
     return _CALLABLE.fullmatch(task) is not None
 
 
+def is_address(task: str) -> bool:
+    """Whether a task is an address, rather than a command or a function."""
+    return task.lower().startswith(("http://", "https://"))
+
+
 def as_task(
     task: str | Callable[[Case], Any], *, timeout_s: float = 60.0, retries: int = 0
 ) -> Callable[[Case], Output]:
     """A function from a case to its output. It never raises: a failure becomes the output's error.
 
-    `task` is a callable, `module:name` of one, or a shell command in which `{id}` stands for the case's id. A command
-    gets the case as JSON on standard input and prints the output as JSON; any other text is the output itself.
-    Neither sees what is expected.
+    `task` is a callable (async too), `module:name` of one, an address that the case is posted to, or a shell command in
+    which `{id}` stands for the case's id. A command gets the case as JSON on standard input and prints the output as
+    JSON, as an address answers it; any other text is the output itself. None of them sees what is expected.
     """
-    if isinstance(task, str) and not names_code(task):
+    if isinstance(task, str) and is_address(task):
+        once = _posted(task, timeout_s)
+    elif isinstance(task, str) and not names_code(task):
         once = _command(task, timeout_s)
     else:
         once = _call(_loaded(task), timeout_s)
@@ -76,7 +84,8 @@ def _call(function: Callable[[Case], Any], timeout_s: float) -> Callable[[Case],
 
         def work() -> None:
             try:
-                made.append(as_output(case, function(case)))
+                given = function(case)
+                made.append(as_output(case, _awaited(given) if inspect.isawaitable(given) else given))
             except (Exception, SystemExit) as error:
                 said = shorten(str(error), 200)
                 made.append(Output(id=case.id, error=f"the task raised {type(error).__name__}: {said}"))
@@ -88,6 +97,31 @@ def _call(function: Callable[[Case], Any], timeout_s: float) -> Callable[[Case],
         return made[0] if made else _too_long(case, timeout_s)
 
     return once
+
+
+def _awaited(given: Awaitable[Any]) -> Any:
+    """What an async function gives, in an event loop of its own: every task has its own thread."""
+    import asyncio
+
+    async def wait() -> Any:
+        return await given
+
+    return asyncio.run(wait())
+
+
+def _posted(address: str, timeout_s: float) -> Callable[[Case], Output]:
+    from scalepan.evals.http_task import HttpTaskError, http_task
+
+    post = http_task(address, timeout_s)
+
+    def ask(case: Case) -> Output:
+        try:
+            return _read(case, post(_asked(case)))
+        except HttpTaskError as error:
+            return Output(id=case.id, error=f"the task {error}")
+
+    # Its thread is the limit for the whole answer: a socket's own starts again with every byte.
+    return _call(ask, timeout_s)
 
 
 def _too_long(case: Case, timeout_s: float) -> Output:

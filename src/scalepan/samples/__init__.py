@@ -12,6 +12,12 @@ FACTORS = Path(__file__).with_name("factors.jsonl")
 POLICY = Path(__file__).with_name("scalepan.yaml")
 PROJECT = (TRACES, CASES, OUTPUTS, FACTORS, CLAIMS, POLICY, Path(__file__).with_name("README.md"))
 """What `scalepan init` writes."""
+_EVALS = Path(__file__).with_name("evals")
+SUITE = {
+    **{name: _EVALS / name for name in ("cases.yaml", "outputs.jsonl", "scorers.py", "README.md")},
+    ".github/workflows/evals.yml": _EVALS / "evals.yml",
+}
+"""What `scalepan init evals` writes, by the path in the new folder."""
 
 
 def sample_trace() -> ReasoningTrace:

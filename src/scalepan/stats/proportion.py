@@ -2,8 +2,10 @@
 
 from math import erfc, exp, lgamma, log, log1p, sqrt
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 _NORMAL = NormalDist()
 
@@ -36,6 +38,8 @@ def binomial_at_most(successes: int, trials: int, share: float) -> float:
         return 1.0
     if share >= 1.0 or successes < 0:
         return 0.0
+    import numpy as np
+
     k = np.arange(successes + 1)
     rest = lgamma(trials + 1) - _log_factorials(successes) - _log_factorials_down(trials, successes)
     logs = rest + k * log(share) + (trials - k) * log1p(-share)
@@ -45,11 +49,15 @@ def binomial_at_most(successes: int, trials: int, share: float) -> float:
 
 def _log_factorials(most: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """The logarithms of 0!, 1!, ... most!."""
+    import numpy as np
+
     return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1, dtype=float)))])
 
 
 def _log_factorials_down(trials: int, most: int) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
     """The logarithms of n!, (n-1)!, ... (n-most)!."""
+    import numpy as np
+
     falling = np.log(np.arange(trials, trials - most, -1, dtype=float))
     return lgamma(trials + 1) - np.concatenate([[0.0], np.cumsum(falling)])
 

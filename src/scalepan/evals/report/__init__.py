@@ -1,0 +1,1 @@
+"""A run as others see it: for CI, for a pull request, and as a page to look through."""
