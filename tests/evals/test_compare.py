@@ -108,6 +108,13 @@ def test_cases_of_one_group_are_one_observation(tmp_path: Path) -> None:
     assert compared(tmp_path, before, after).verdict is RunVerdict.WORSE
 
 
+def test_more_cases_means_more_groups(tmp_path: Path) -> None:
+    """Ten groups of four that all agree: 59 are needed for a margin of 5 %, so 49 more with four cases each."""
+    rows = [row(f"case-{number}", True, group=f"page-{number // 4}") for number in range(40)]
+    found = compared(tmp_path, rows, rows)
+    assert (found.verdict, found.metrics[0].more_cases) == (RunVerdict.NOT_ENOUGH_DATA, 49 * 4)
+
+
 def test_cases_of_one_run_alone_are_named_and_left_out(tmp_path: Path) -> None:
     found = compared(tmp_path, [*run_of("+"), row("old", True)], [*run_of("+"), row("new", False)])
     assert (found.only_before, found.only_after, found.metrics[0].pairs) == (("old",), ("new",), 1)

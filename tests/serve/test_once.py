@@ -244,7 +244,7 @@ def test_what_failed_can_be_tried_again(store: Store) -> None:
 
 def test_a_recall_that_is_repeated_shows_nothing_that_its_context_has_not(store: Store) -> None:
     async def work(http: Http) -> None:
-        known = same(await http.post(ADD, json={"text": "Plans are yearly"}))["id"]
+        known = same(await http.post(ADD, json={"text": "Plans are cancelled by mail"}))["id"]
         ask = {"query": "are plans cancelled by POST?"}
         first = same(await http.post(ACTIVATE, json=ask, **under("k")))
         assert [one["id"] for one in first["claims"]] == [known]

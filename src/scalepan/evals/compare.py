@@ -280,13 +280,16 @@ def _more_cases(differences: "GroupedDifferences", pairs: int, margin: float, al
     error = differences.error
     if not isfinite(error):
         return None
-    spread = error * pairs**0.5
+    units = len(differences.sums)
+    spread = error * units**0.5
     if spread == 0:
-        return max(1, ceil(_agreeing(margin, alpha)) - pairs) if margin > 0 else None
-    room = [abs(differences.mean), margin - abs(differences.mean)]
-    z = normal_quantile(1 - alpha / 2) + normal_quantile(POWER)
-    needed = [ceil((z * spread / distance) ** 2) for distance in room if distance > 0]
-    return max(1, min(needed) - pairs) if needed else None
+        needed = [ceil(_agreeing(margin, alpha))]
+    else:
+        room = [abs(differences.mean), margin - abs(differences.mean)]
+        z = normal_quantile(1 - alpha / 2) + normal_quantile(POWER)
+        needed = [ceil((z * spread / distance) ** 2) for distance in room if distance > 0]
+    # A group counts as one, so more of them are needed, each with as many cases as now.
+    return max(1, ceil((min(needed) - units) * pairs / units)) if needed else None
 
 
 def _agreeing(margin: float, alpha: float) -> float:
