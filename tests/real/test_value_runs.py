@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -18,6 +19,7 @@ import pytest
 import zstandard
 
 from tests.trace.spec import TYPES, trace_of
+from tests.trace.traces import trace_dict
 
 FIRST, FED, ALL = 2500, 1500, 2000
 
@@ -185,3 +187,32 @@ def _until_end(handle: int) -> str:
         pass
     os.close(handle)
     return b"".join(pieces).decode()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_folder_that_may_not_be_read_is_reported_and_the_others_are_valued() -> None:
+    """Run as a user who owns nothing here; in /tmp, because pytest's own folder is closed to others."""
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        for name, mode in (("mine", 0o755), ("private", 0o700)):
+            folder = Path(place) / name
+            folder.mkdir()
+            (folder / "a.jsonl").write_text(json.dumps(trace_dict(id=f"kp:trace:{name}")) + "\n")
+            os.chmod(folder, mode)
+        # First as root, so that all modules are imported: the interpreter may be in root's home.
+        code = (
+            "import os, sys; from scalepan.cli import main, scalepan;"
+            "scalepan.main(sys.argv[1:], standalone_mode=False); os.setuid(65534); main()"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, "value", place, "--embedder", "none", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env={"PATH": os.environ["PATH"], "HOME": place},
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    valued = [json.loads(line)["id"] for line in done.stdout.splitlines()]
+    assert valued == ["kp:trace:mine", "kp:trace:private", "kp:trace:mine"]
+    assert f"{place}/private: cannot be read: Permission denied" in done.stderr

@@ -79,6 +79,8 @@ def read_files(
 
 @contextmanager
 def _opened(file: InputFile) -> Iterator[Source]:
+    if file.problem is not None:
+        raise InputError(file.problem, file=file.name)
     if file.path is not None:
         with open_path(file.path, file.name) as source:
             yield source

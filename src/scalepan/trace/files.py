@@ -29,6 +29,8 @@ class InputFile(NamedTuple):
     size: int
     named: bool
     """Whether the user named it, or it was found in a folder, where files that are no traces are normal."""
+    problem: str | None = None
+    """Why it cannot be opened, if that is known already."""
 
 
 def input_files(names: "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]") -> list[InputFile]:
@@ -62,20 +64,24 @@ def _behind(name: str) -> Iterator[InputFile]:
 
 
 def _in_folder(folder: str) -> Iterator[InputFile]:
-    for where, folders, names in os.walk(folder, onerror=_unreadable):
+    """The files of a folder that may be logs. What cannot be looked into is one of them, with the reason."""
+    missed: list[OSError] = []
+    for where, folders, names in os.walk(folder, onerror=missed.append):
         folders.sort()
         for name in sorted(names):
             if name.lower().endswith(ENDINGS) and os.path.isfile(path := os.path.join(where, name)):
                 yield _file(path, named=False)
+    for error in missed:
+        name = os.fsdecode(error.filename)
+        yield InputFile(name, Path(name), 0, named=True, problem=f"cannot be read: {error.strerror}")
 
 
 def _file(path: str, *, named: bool) -> InputFile:
     try:
         size = os.stat(path).st_size
     except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from None
+        problem = f"cannot be read: {error.strerror}"
+        if named:
+            raise InputError(problem, file=path) from None
+        return InputFile(path, Path(path), 0, named, problem)
     return InputFile(path, Path(path), size, named)
-
-
-def _unreadable(error: OSError) -> None:
-    raise InputError(f"cannot be read: {error.strerror}", file=os.fsdecode(error.filename)) from None
