@@ -59,7 +59,7 @@ class ProfilePair(msgspec.Struct, frozen=True):
         return f"{first} is better than {second} on your data: {figures}"
 
 
-class Compared(msgspec.Struct, frozen=True):
+class ProfilesCompared(msgspec.Struct, frozen=True):
     """The profiles on the same queries. What was drawn for the intervals: queries, or whole groups of them."""
 
     profiles: list[ProfileFigures]
@@ -74,10 +74,10 @@ class QueryFigures(NamedTuple):
     ndcg: "Floats"
 
 
-def compare(figures: Mapping[str, QueryFigures], groups: Sequence[str]) -> Compared:
+def compare(figures: Mapping[str, QueryFigures], groups: Sequence[str]) -> ProfilesCompared:
     """Means and differences. Groups are drawn whole if there are enough of them."""
     several = len(set(groups)) >= FEWEST_GROUPS
-    return Compared(
+    return ProfilesCompared(
         [ProfileFigures(name, float(one.recall.mean()), float(one.ndcg.mean())) for name, one in figures.items()],
         [_pair(one, other, figures, groups if several else None) for one, other in PAIRS],
         "groups" if several else "queries",

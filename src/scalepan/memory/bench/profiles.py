@@ -6,7 +6,7 @@ from typing import get_args
 
 import numpy as np
 
-from scalepan.memory.bench.compared import Compared, QueryFigures, compare
+from scalepan.memory.bench.compared import ProfilesCompared, QueryFigures, compare
 from scalepan.memory.bench.data import BenchQuery
 from scalepan.memory.bench.result import ndcg_at, recall_at
 from scalepan.memory.memory import Memory
@@ -21,7 +21,7 @@ def compare_profiles(
     asked: Sequence[BenchQuery],
     k: int,
     tell: Callable[[str, int, int], None] | None = None,
-) -> Compared:
+) -> ProfilesCompared:
     """All queries under each profile; the rest of the policy stays as it is."""
     figures: dict[str, QueryFigures] = {}
     for profile in PROFILES:
