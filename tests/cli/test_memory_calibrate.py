@@ -12,6 +12,7 @@ from scalepan.memory import state
 from scalepan.memory.calibrate import half_of
 from tests.cli.conftest import Run
 
+OWN = ("--store", "own.duckdb")
 WORDS = [f"tag{n}" for n in range(24)]
 
 
@@ -41,8 +42,8 @@ def store(run: Run, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(state, "find_encoder", lambda *_, **__: ByNumber())
     monkeypatch.setenv("SCALEPAN_RETRIEVAL__DYNAMIC__ALPHA", "false")
     rows = [{"text": text} for n in range(24) for text in (f"tag{n} ledger", f"paper{n}")]
-    run("memory", "add", "--file", "-", stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
-    listed = run("memory", "list", "--limit", 100, "--json").out.splitlines()
+    run("memory", "add", *OWN, "--file", "-", stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
+    listed = run("memory", "list", *OWN, "--limit", 100, "--json").out.splitlines()
     return {row["text"]: row["id"] for row in map(json.loads, listed)}
 
 
@@ -57,7 +58,7 @@ def label(store: dict[str, str], halves: tuple[int, ...]) -> None:
 
 def test_a_fit_that_helps_is_kept_and_shown(run: Run, store: dict[str, str]) -> None:
     label(store, (0, 1))
-    done = run("memory", "calibrate", "queries.jsonl")
+    done = run("memory", "calibrate", *OWN, "queries.jsonl")
     assert (done.code, done.err) == (0, "")
     # The claim with the word was second for every query, and is first: 1 / log2(3) to 1.
     assert ["nDCG@12", "0.631", "1.000", "+0.369", "(+0.369", "to", "+0.369)"] in map(str.split, done.out.splitlines())
@@ -67,20 +68,20 @@ def test_a_fit_that_helps_is_kept_and_shown(run: Run, store: dict[str, str]) -> 
 
 def test_a_fit_that_makes_recall_worse_is_refused_in_one_line(run: Run, store: dict[str, str]) -> None:
     label(store, (0,))
-    done = run("memory", "calibrate", "queries.jsonl")
+    done = run("memory", "calibrate", *OWN, "queries.jsonl")
     assert done.code == 2
     assert done.err.startswith("scalepan: the fit makes recall worse on queries that it was not fitted on: nDCG@12 0.")
     assert done.err.count("\n") == 1
     assert "24 queries, not fitted on" in done.out
     assert "kept in" not in done.out
-    assert "calibration" not in run("policy", "history", "--json").out
-    told = run("memory", "calibrate", "queries.jsonl", "--json")
+    assert run("memory", "sql", *OWN, "SELECT yaml FROM policies", "--json").out == ""
+    told = run("memory", "calibrate", *OWN, "queries.jsonl", "--json")
     assert told.code == 2
     report = json.loads(told.out)
     assert (report["kept"], report["held_out"]["worse"]) == (False, True)
-    tried = run("memory", "calibrate", "queries.jsonl", "--dry-run")
+    tried = run("memory", "calibrate", *OWN, "queries.jsonl", "--dry-run")
     assert (tried.code, tried.err) == (0, "")
     assert "not kept: it makes recall worse" in tried.out
-    kept = run("memory", "calibrate", "queries.jsonl", "--anyway", "--json")
+    kept = run("memory", "calibrate", *OWN, "queries.jsonl", "--anyway", "--json")
     assert (kept.code, json.loads(kept.out)["kept"]) == (0, True)
-    assert "calibrat" in run("memory", "sql", "SELECT yaml FROM policies", "--json").out
+    assert "calibrat" in run("memory", "sql", *OWN, "SELECT yaml FROM policies", "--json").out
