@@ -71,8 +71,9 @@ def read_files(
                     yield TraceItem(file.name, number, row)
                     if position is not None and number % TELL_EVERY == 1:
                         position(before + source.position)
-        except ScalepanError as error:
-            problem = error if isinstance(error, InputError) else InputError(str(error), file=file.name)
+        except (ScalepanError, RecursionError) as error:
+            said = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            problem = error if isinstance(error, InputError) else InputError(said, file=file.name)
             yield TraceItem(file.name, number + 1, BadRow(problem.line or 0, problem))
         before += file.size
 

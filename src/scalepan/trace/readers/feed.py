@@ -25,6 +25,8 @@ def feed(source: Source, take: Callable[[JsonRecord], Iterable[T]]) -> "Generato
             continue
         try:
             yield from take(record)
+        except RecursionError:
+            broken = source.bad(record.line, "is nested too deeply")
         except InputError as error:
             broken = BadRow(record.line, error.at(file=source.name, line=record.line))
     return broken

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 _LARGEST = 2**63 - 1
+TOO_DEEP = "[nested too deeply]"
 
 # Parts of a message that carry something other than text, as short text: content must not become base64.
 _BINARY = frozenset(
@@ -61,6 +62,13 @@ def words(value: Any) -> str | None:
     >>> words([{"type": "text", "text": "Look:"}, {"type": "image", "source": {"path": "a.png"}}])
     'Look:\\n[image]'
     """
+    try:
+        return _words(value)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def _words(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value or None
     if isinstance(value, list):
@@ -95,13 +103,13 @@ def total(pieces: list[dict[str, Any]], key: str, kind: Callable[[Any], Any] = w
 
 def _part(part: Any) -> str | None:
     if not isinstance(part, dict):
-        return words(part)
+        return _words(part)
     type_ = part.get("type")
     if isinstance(type_, str) and type_ in _BINARY:
         return f"[{type_.removeprefix('input_').removesuffix('_url')}]"
     for key in ("text", "content"):
         if key in part:
-            return words(part[key])
+            return _words(part[key])
     return as_json(part)
 
 

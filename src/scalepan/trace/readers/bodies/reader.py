@@ -85,7 +85,10 @@ def _calls(source: Source, name: str) -> Iterator[ModelCall | BadRow]:
 def _call(record: JsonRecord, bodies: LoggedBodies, source: Source, name: str) -> ModelCall | BadRow:
     if not is_model_call(bodies):
         return source.bad(record.line, f"is not a request or a response of {', '.join(APIS)}")
-    return model_call(bodies, record.line, api_of(bodies) or APIS[name])
+    try:
+        return model_call(bodies, record.line, api_of(bodies) or APIS[name])
+    except RecursionError:
+        return source.bad(record.line, "is nested too deeply")
 
 
 def _conversation(messages: list[dict[str, Any]], line: int, name: str) -> ModelCall:
