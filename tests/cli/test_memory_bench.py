@@ -85,34 +85,3 @@ def test_bad_input_is_exit_code_2(run: Run, tiny: Path, args: list[str], message
     done = run("memory", "bench", *args)
     assert done.code == 2
     assert message in done.err
-
-
-def test_which_profile_is_better_on_the_data(run: Run) -> None:
-    """Every answer is alike; which box it is about, only the turn before it says, which `best` looks at."""
-    write(
-        Path("talks"),
-        corpus=[
-            {"id": f"{turn} of {n}", "conv": n, "turn": turn, "text": text}
-            for n in range(30)
-            for turn, text in enumerate([f"where did box{n} go", f"it is on a shelf in room{n * 7}"])
-        ],
-        queries=[{"id": n, "text": f"on which shelf is box{n}"} for n in range(30)],
-        qrels=[{"qid": n, "doc_id": f"1 of {n}"} for n in range(30)],
-    )
-    done = run("memory", "bench", "talks")
-    lines = [line.rstrip() for line in done.out.splitlines()]
-    assert any(line.startswith("best is better than default on your data: nDCG@12 +.") for line in lines)
-    assert "In parentheses 95 % intervals, by drawing queries." in lines
-    start = lines.index("profile  Recall@12  nDCG@12")
-    assert [line.split()[0] for line in lines[start + 1 : start + 4]] == ["spec", "default", "best"]
-    assert max(map(len, lines[start : start + 8])) <= 80
-    report = json.loads(run("memory", "bench", "talks", "--json").out)
-    pair = report["compared"]["pairs"][0]
-    assert (pair["profile"], pair["than"], pair["better"], pair["reason"]) == ("best", "default", "best", None)
-    assert 0 < pair["low"] <= pair["ndcg"] <= pair["high"]
-
-
-def test_two_queries_tell_of_no_difference(run: Run, tiny: Path) -> None:
-    done = run("memory", "bench", tiny)
-    assert "best and default: no difference that can be told: 2 queries, fewer than 20" in done.out
-    assert "95 % intervals" not in done.out

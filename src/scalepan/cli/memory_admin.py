@@ -1,6 +1,6 @@
 """scalepan memory calibrate, contradictions, rescan, stats, sql: looking after what is remembered."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import msgspec
@@ -11,76 +11,58 @@ from scalepan.cli._options import given, options_of
 from scalepan.errors import InputError, counted, printable, shorten
 from scalepan.memory.requests import CONTRADICTIONS
 
-if TYPE_CHECKING:
-    from scalepan.memory.heldout import Fits
-
 
 @click.command()
 @click.argument("queries", required=False)
 @click.option("--method", type=click.Choice(["isotonic", "platt", "quantile"]), default="isotonic", show_default=True)
 @click.option("--dry-run", is_flag=True, help="Fit and show, keep nothing.")
-@click.option("--anyway", is_flag=True, help="Keep a fit that makes recall worse too.")
 @json_option
-def calibrate(queries: str | None, method: str, dry_run: bool, anyway: bool, as_json: bool, **who: Any) -> None:
+def calibrate(queries: str | None, method: str, dry_run: bool, as_json: bool, **who: Any) -> None:
     """Fit raw scores to labels: those of QUERIES, or of votes that were given in an active context.
 
     QUERIES has JSON lines such as {"query": "...", "relevant": ["clm_..."]}. Half of them are fitted; on the others the
-    log loss is shown before and after. Then each half is asked under curves of the other half: if that finds less than
-    without curves, the fit is refused. Curves that are kept go into the project's policy, with its history.
+    log loss is shown before and after. The curves are kept in the project's policy, with its history.
 
     \b
     Examples:
       scalepan memory calibrate queries.jsonl
       scalepan memory calibrate --method platt --dry-run
     """
+    from scalepan.draw.terminal import table
     from scalepan.memory.calibrate import FEWEST, read_labelled
-    from scalepan.memory.heldout import WorseFitError
 
     labelled = None
     if queries is not None:
         with open_input(queries) as stream:
             rows = [(number, row) for number, row, error in json_rows(stream, queries) if not _raised(error)]
         labelled = read_labelled(rows, queries)
-    refused: WorseFitError | None = None
     with opened(who) as opened_memory:
-        try:
-            fits = opened_memory.calibrate(labelled, method, save=not dry_run, anyway=anyway)  # type: ignore[arg-type]
-        except WorseFitError as error:
-            refused, fits = error, error.fits
-    if not fits:
+        fitted = opened_memory.calibrate(labelled, method, save=not dry_run)  # type: ignore[arg-type]
+    if not fitted:
         raise InputError(
             f"too few labels: at least {FEWEST} candidates to fit and {FEWEST} to test are needed, some relevant"
         )
     if as_json:
-        show_json(fits.to_dict())
-    else:
-        show(*_fits_view(fits), *(["kept in the project's policy: 'scalepan policy history' shows it"] * fits.kept))
-        if dry_run:
-            show("not kept: it makes recall worse" if fits.held_out is not None and fits.held_out.worse else "not kept")
-    if refused is not None:
-        raise refused
-
-
-def _fits_view(fits: "Fits") -> list[Any]:
-    """Curves with their log loss, and what they do to recall."""
-    from scalepan.draw.terminal import table
-    from scalepan.memory.heldout import AT
-
-    losses = [
-        [name, one.curve.method, f"{one.fitted_on:,}", f"{one.tested_on:,}", f"{one.before:.4f}", f"{one.after:.4f}"]
-        for name, one in fits.items()
-    ]
-    numbers = ["fitted on", "tested on", "log loss before", "after"]
-    lines: list[Any] = [table(["side", "method", *numbers], losses, right=numbers), ""]
-    found = fits.held_out
-    if found is None:
-        return [*lines, f"recall not measured: {fits.not_measured}"]
-    rows = [
-        [f"nDCG@{AT}", f"{found.ndcg_before:.3f}", f"{found.ndcg_after:.3f}", found.span],
-        [f"Recall@{AT}", f"{found.recall_before:.3f}", f"{found.recall_after:.3f}", ""],
-    ]
-    head = f"{counted(found.queries, 'query', 'queries')}, not fitted on"
-    return [*lines, table([head, "before", "after", "change (95 % interval)"], rows, right=["before", "after"])]
+        show_json({name: one._asdict() for name, one in fitted.items()})
+        return
+    show(
+        table(
+            ["side", "method", "fitted on", "tested on", "log loss before", "after"],
+            [
+                [
+                    name,
+                    one.curve.method,
+                    f"{one.fitted_on:,}",
+                    f"{one.tested_on:,}",
+                    f"{one.before:.4f}",
+                    f"{one.after:.4f}",
+                ]
+                for name, one in fitted.items()
+            ],
+            right=["fitted on", "tested on", "log loss before", "after"],
+        ),
+        "not kept" if dry_run else "kept in the project's policy: 'scalepan policy history' shows it",
+    )
 
 
 def _raised(error: InputError | None) -> bool:

@@ -41,12 +41,10 @@ def bench(
     as_json: bool,
     **who: Any,
 ) -> None:
-    """How good is recall, and how fast? Levels L0 to L3 and the whole hybrid, beside the pass lines; and which
-    profile is better on these queries.
+    """How good is recall, and how fast? Levels L0 to L3 and the whole hybrid, beside the pass lines.
 
     With DIR: a data set of JSON lines, corpus*.jsonl (id, title, text), queries*.jsonl (id, text) and qrels*.jsonl
-    (qid, doc_id, rel). It is loaded into a store of its own, which is thrown away. A document may say where it stands:
-    conversation (or conv, session), turn, speaker, position, said_at (or timestamp), source (or paragraph).
+    (qid, doc_id, rel). It is loaded into a store of its own, which is thrown away.
 
     Without: on the claims of the project, split 8:1:1 by hash. Queries are pieces of the test part's claims; each
     should find its claim and what relations link to it. --labels has JSON lines such as {"query": "...", "relevant":
@@ -143,27 +141,9 @@ def view(done: "Bench") -> list[Any]:
         table(["level", *numbers, ""], rows, right=numbers),
         "",
         table(["pass line", "", "measured", ""], lines),
-        *_profiles(done),
-        "",
         Text(f"encoder {done.model or 'none'}, policy {done.policy_version}.{at_twelve}", "dim"),
         *(Text(note, "dim") for note in done.notes),
     ]
-
-
-def _profiles(done: "Bench") -> list[Any]:
-    """What each profile finds, and which of two is better."""
-    from rich.text import Text
-
-    from scalepan.draw.terminal import table
-
-    if done.compared is None:
-        return []
-    numbers = [f"Recall@{done.k}", f"nDCG@{done.k}"]
-    rows = [[one.profile, f"{one.recall:.3f}", f"{one.ndcg:.3f}"] for one in done.compared.profiles]
-    told = [Text(pair.told(done.k), "bold" if pair.better else "") for pair in done.compared.pairs]
-    drawn = f"In parentheses 95 % intervals, by drawing {done.compared.drawn}."
-    measured = any(pair.reason is None for pair in done.compared.pairs)
-    return ["", table(["profile", *numbers], rows, right=numbers), *told, *([Text(drawn, "dim")] if measured else [])]
 
 
 def drawn(done: "Bench") -> str:

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 FEWEST = 20
 """Labelled candidates that a curve is fitted on; of fewer it would say nothing."""
-HALVES = (0, 1)
-"""Curves that are kept are fitted without the first, which tests them."""
 
 
 @reads(CANDIDATES)
@@ -114,14 +112,10 @@ def vector_side(queries: Sequence[Sequence[tuple[float, bool]]]) -> LabelledScor
     return LabelledScores(scores, [[label for _, label in query] for query in queries], plain)
 
 
-def half_of(query: str) -> int:
-    """By the query's hash: the same queries are fitted each time, and adding some does not deal them anew."""
-    return sha256(query.encode("utf-8", "surrogatepass")).digest()[0] % 2
-
-
-def fit(labelled: LabelledScores, names: Sequence[str], method: Method, test: int = 0) -> Fitted | None:
-    """A curve for one side, tested on one half of the queries; None if there is too little to fit or to test it on."""
-    tested = [half_of(name) == test for name in names]
+def fit(labelled: LabelledScores, names: Sequence[str], method: Method) -> Fitted | None:
+    """A curve for one side; None if there is too little to fit or to test it on."""
+    # By the query's hash: the same queries are fitted each time, and adding some does not deal them anew.
+    tested = [sha256(name.encode()).digest()[0] % 2 == 0 for name in names]
     scores, labels = _flat(labelled.scores, tested, False), _flat(labelled.labels, tested, False)
     test_scores, test_labels = _flat(labelled.scores, tested, True), _flat(labelled.labels, tested, True)
     if len(scores) < FEWEST or len(set(labels)) < 2 or len(test_scores) < FEWEST:

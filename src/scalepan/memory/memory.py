@@ -8,9 +8,8 @@ import msgspec
 
 from scalepan.arguments import as_mapping, as_names, as_path, wrong
 from scalepan.errors import ConflictError
-from scalepan.memory.calibrate import HALVES, Fitted, fit, text_side, vector_side
+from scalepan.memory.calibrate import Fitted, fit, text_side, vector_side
 from scalepan.memory.claim import Claim, NewClaim
-from scalepan.memory.heldout import NO_QUERIES, TOO_FEW, Fits, WorseFitError, held_out
 from scalepan.memory.method import asked_by, checked, converted, do, does
 from scalepan.memory.plain import IMPORTED, exported, new_claim, oldest_first, renamed
 from scalepan.memory.recall.answers import Recall
@@ -298,43 +297,24 @@ class Memory:
         return self.store.call(CANDIDATES, AskCandidates(ask, text_level, vector_level))
 
     def calibrate(
-        self,
-        labelled: Sequence[tuple[str, set[str]]] | None = None,
-        method: Method = "isotonic",
-        *,
-        save: bool = True,
-        anyway: bool = False,
-    ) -> Fits:
-        """Fit raw scores to labels, of queries or of votes; by side. Kept as this project's policy, if `save`.
-
-        Labelled queries are asked with and without: a fit that makes recall worse on queries that it was not fitted on
-        is a WorseFitError and not kept, except `anyway`.
-        """
+        self, labelled: Sequence[tuple[str, set[str]]] | None = None, method: Method = "isotonic", *, save: bool = True
+    ) -> dict[str, Fitted]:
+        """Fit raw scores to labels, of queries or of votes; by side. Kept as this project's policy, if `save`."""
         names, text, vector, model, terms = self._pairs(labelled)
-        sides = {"text": text_side(text), "vector": vector_side(vector)}
-        by_half = {
-            half: {name: found for name, side in sides.items() if (found := fit(side, names, method, half)) is not None}
-            for half in HALVES
+        fitted = {
+            name: found
+            for name, side in (("text", text_side(text)), ("vector", vector_side(vector)))
+            if (found := fit(side, names, method)) is not None
         }
-        fits = Fits(by_half[0])
-        if not fits:
-            return fits
-        fits.held_out = held_out(self, labelled, by_half, model, terms) if labelled is not None else None
-        if fits.held_out is None:
-            fits.not_measured = NO_QUERIES if labelled is None else TOO_FEW
-        if not save:
-            return fits
-        if fits.held_out is not None and fits.held_out.worse and not anyway:
-            raise WorseFitError(fits)
-        for left in reversed(range(SAVES)):
-            try:
-                self._save_calibration(fits, model, terms)
-                break
-            except ConflictError:
-                if not left:
-                    raise
-        fits.kept = True
-        return fits
+        if fitted and save:
+            for left in reversed(range(SAVES)):
+                try:
+                    self._save_calibration(fitted, model, terms)
+                    break
+                except ConflictError:
+                    if not left:
+                        raise
+        return fitted
 
     def _pairs(
         self, labelled: Sequence[tuple[str, set[str]]] | None
@@ -356,7 +336,7 @@ class Memory:
             vector.append([(score, id_ in relevant) for id_, score in found.vector])
         return [query for query, _ in labelled], text, vector, found.model, found.terms
 
-    def _save_calibration(self, fitted: Mapping[str, Fitted], model: str, terms: str) -> None:
+    def _save_calibration(self, fitted: dict[str, Fitted], model: str, terms: str) -> None:
         import yaml
 
         from scalepan.yamlfile import parse_yaml

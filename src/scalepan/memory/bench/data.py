@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 from scalepan.check import read_json
 from scalepan.errors import InputError, counted
 from scalepan.files import open_source
-from scalepan.memory.bench.place import place_notes, read_place
 from scalepan.memory.claim import Claim
 from scalepan.store.request import DEFAULT_PROJECT
 from scalepan.text.scripts import HAN, HANGUL, KANA, UNSPACED
@@ -31,14 +30,11 @@ class BenchQuery(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A text to be found, and where it stands as a claim says it: conversation, turn, speaker and so on."""
+    """A text to be found."""
 
     id: str
     text: str
     group: str = DEFAULT_PROJECT
-    place: Mapping[str, Any] = {}
-    unfit: tuple[str, ...] = ()
-    """Fields of a place that no claim can have."""
 
 
 class Folder(NamedTuple):
@@ -71,7 +67,6 @@ def read_folder(folder: Path, group: str | None = None) -> Folder:
         documents = [document for document in documents if document.text.strip()]
     if len(queries) < len(asked):
         notes.append(f"{counted(len(asked) - len(queries), 'query', 'queries')} without a relevant document left out")
-    notes += place_notes(documents)
     known = {document.id for document in documents}
     unknown = sum(1 for query in queries for id_ in query.gold if id_ not in known)
     if unknown:
@@ -138,7 +133,7 @@ def _document(row: Mapping[str, Any], where: _Where, group: str | None) -> Docum
         if not isinstance(value, str):
             raise where.error(path, f"{value!r} is not text")
     whole = f"{title}\n{text}" if title else text
-    return Document(_text(row, "id", where), whole, _group(row, where, group), *read_place(row))
+    return Document(_text(row, "id", where), whole, _group(row, where, group))
 
 
 def _group(row: Mapping[str, Any], where: _Where, group: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from itertools import groupby
 from time import monotonic, perf_counter, sleep
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 
 from scalepan.errors import ScalepanError, TookTooLongError
 from scalepan.memory.bench.data import BenchQuery, sample
-from scalepan.memory.bench.profiles import compare_profiles
 from scalepan.memory.bench.result import (
     AS_THE_POLICY_HAS_IT,
     AS_THE_SPEC_HAS_IT,
@@ -22,9 +22,10 @@ from scalepan.memory.bench.result import (
     recall_at,
 )
 from scalepan.memory.memory import Memory
-from scalepan.memory.overlaid import overlaid
 from scalepan.memory.recall.search import NO_ENCODER, NO_VECTORS
+from scalepan.policy import Layer
 from scalepan.store.ids import new_id
+from scalepan.store.request import Overlay
 
 ACTIVATIONS = 25
 """So many are enough for a p90; each leaves an active context."""
@@ -51,7 +52,7 @@ def measure(
     tell: Tell | None,
     claims: int,
 ) -> Bench:
-    """Every level, then the hybrid, then some activations, then the profiles."""
+    """Every level, then the hybrid, then some activations."""
     with _traced(memories.values()) as trace:
         unready = _without_vectors(memories.values())
         levels = [
@@ -64,8 +65,6 @@ def measure(
         levels.append(_level(HYBRID, "both, as recall has it", memories, asked, k, _search(k, versions), tell))
         fallback_rate = _fallback_rate(first, trace, levels[-1])
         activate_ms = _activations(memories, asked, k, levels, tell)
-        # After the rate of fallbacks was counted, which is that of the policy's own searches.
-        profiles = compare_profiles(memories, asked, k, tell)
     return Bench(
         source,
         k,
@@ -78,7 +77,6 @@ def measure(
         first.stats().model or "",
         ", ".join(sorted(versions)),
         notes,
-        profiles,
     )
 
 
@@ -189,10 +187,7 @@ def _activations(
     measured = {level.level for level in levels if level.recall is not None}
     ways: dict[str, Mapping[str, Memory]] = {AS_THE_POLICY_HAS_IT: memories}
     if {"L1", "L2"} <= measured:
-        ways[AS_THE_SPEC_HAS_IT] = {
-            name: overlaid(memory, {"text": {"level": "L2"}, "vectors": {"level": "L1"}})
-            for name, memory in memories.items()
-        }
+        ways[AS_THE_SPEC_HAS_IT] = {name: _at_levels(memory, "L2", "L1") for name, memory in memories.items()}
     taken = {}
     for name, ones in ways.items():
         level = _level(HYBRID, "", ones, some, k, lambda memory, query: _activate(memory, query, k), None)
@@ -204,3 +199,12 @@ def _activations(
 
 def _activate(memory: Memory, query: str, k: int) -> list[str]:
     return [one.id for one in memory.activate(query, k)]
+
+
+def _at_levels(memory: Memory, text: str, vectors: str) -> Memory:
+    """The same memory, asked at other levels than its policy names."""
+    said = msgspec.msgpack.decode(memory.overlay, type=Overlay)
+    layer = Layer("bench", {"retrieval": {"text": {"level": text}, "vectors": {"level": vectors}}})
+    other = copy(memory)
+    other.overlay = msgspec.msgpack.encode(Overlay(said.below, [*said.above, layer]))
+    return other

@@ -5,8 +5,6 @@ from math import log2
 
 import msgspec
 
-from scalepan.memory.bench.compared import ProfilesCompared
-
 LEAST_RECALL, LEAST_NDCG, MOST_ACTIVATE_MS, MOST_FALLBACKS = 0.70, 0.45, 1500.0, 0.01
 AS_THE_POLICY_HAS_IT, AS_THE_SPEC_HAS_IT = "as the policy has it", "L2+L1"
 """The two ways that activations are timed."""
@@ -49,7 +47,6 @@ class Bench(msgspec.Struct, frozen=True):
     model: str
     policy_version: str
     notes: list[str] = []
-    compared: ProfilesCompared | None = None
 
     @property
     def missed(self) -> list[Line]:

@@ -137,7 +137,7 @@ def _load_group(
 ) -> None:
     for start in range(0, len(documents), LOADED_AT_ONCE):
         page = documents[start : start + LOADED_AT_ONCE]
-        added = memory.add_many([{"text": document.text, **document.place} for document in page])
+        added = memory.add_many([{"text": document.text} for document in page])
         claim_of.update((document.id, one.id) for document, one in zip(page, added, strict=True))
         if tell is not None:
             tell("loading", len(claim_of), total)
