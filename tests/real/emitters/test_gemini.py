@@ -70,7 +70,8 @@ def test_a_resumed_session_grows(stand_in: Script, place: Place) -> None:
     model = stand_in([[say("One.")], [say("Two.")]])
     gemini(model, place, "Say one.")
     resumed = gemini(model, place, "Say two.", "--yolo", "--resume", "latest")
-    assert len(resumed.files) == 1
+    # A file is named by the minute: a resumed session goes on in another file if that has changed.
+    assert len(resumed.files) in (1, 2)
     assert any("One." in str(line) for line in resumed.lines)
     assert latest(resumed.lines)[-1]["content"] == "Two."
 
