@@ -72,7 +72,7 @@ def test_a_resumed_session_grows(stand_in: Script, place: Place) -> None:
     resumed = gemini(model, place, "Say two.", "--yolo", "--resume", "latest")
     # A file is named by the minute: a resumed session goes on in another file if that has changed.
     assert len(resumed.files) in (1, 2)
-    assert any("One." in str(line) for line in resumed.lines)
+    assert any("One." in file.read_text(encoding="utf-8") for file in resumed.files)
     assert latest(resumed.lines)[-1]["content"] == "Two."
 
 
