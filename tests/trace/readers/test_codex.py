@@ -23,7 +23,7 @@ def line(type_: str, payload: Any, **more: Any) -> Json:
 def meta(id_: str = THREAD, **more: Any) -> Json:
     return line(
         "session_meta",
-        {"id": id_, "timestamp": "2026-01-31T12:00:00Z", "cwd": "/work/shop", "cli_version": "0.99"} | more,
+        {"id": id_, "timestamp": "2026-01-31T12:00:00Z", "cwd": "/home/anna/shop", "cli_version": "0.99"} | more,
     )
 
 
@@ -64,7 +64,7 @@ ROLLOUT = [
     meta(),
     item("message", role="developer", content=[{"type": "input_text", "text": "<permissions instructions>"}]),
     CONTEXT,
-    line("turn_context", {"cwd": "/work/shop", "model": "gpt-x-codex"}),
+    line("turn_context", {"cwd": "/home/anna/shop", "model": "gpt-x-codex"}),
     asks("How long is a.txt?"),
     # Events say again for the screen what items say.
     event("user_message", message="How long is a.txt?"),

@@ -17,7 +17,7 @@ START = {
     "startTime": "2026-01-31T12:00:00.000Z",
     "lastUpdated": "2026-01-31T12:00:00.000Z",
     "kind": "main",
-    "directories": ["/work/shop"],
+    "directories": ["/home/anna/shop"],
 }
 
 
