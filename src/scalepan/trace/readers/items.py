@@ -2,10 +2,8 @@
 
 from typing import Any
 
-import msgspec
-
 from scalepan.trace.readers.entries import LogEntry
-from scalepan.trace.readers.lenient import as_json, first_text, items, mapping, objects, text, words
+from scalepan.trace.readers.lenient import as_json, first_text, items, mapping, objects, parsed, text, words
 
 # Where a call has what it was called with; the first that is there.
 _INPUTS = ("arguments", "input", "action", "operation", "code", "queries", "query")
@@ -29,20 +27,6 @@ def item_entries(item: dict[str, Any], at: str | None = None) -> list[LogEntry]:
     if type_.endswith("_call"):
         return _call(item, type_, at)
     return [LogEntry("skip", type_)]
-
-
-def arguments(value: Any) -> Any:
-    """What a tool was called with: JSON in a string is decoded; a string that is not JSON stays one.
-
-    >>> arguments('{"path": "a.txt"}'), arguments("*** Begin Patch")
-    ({'path': 'a.txt'}, '*** Begin Patch')
-    """
-    if not isinstance(value, str):
-        return value
-    try:
-        return msgspec.json.decode(value)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return value
 
 
 def tool_name(name: str, namespace: Any) -> str:
@@ -83,7 +67,7 @@ def _call(item: dict[str, Any], type_: str, at: str | None) -> list[LogEntry]:
         "call",
         name=name,
         # A custom tool's input is free text, even where it looks like JSON.
-        input=given if type_ == "custom_tool_call" else arguments(given),
+        input=given if type_ == "custom_tool_call" else parsed(given),
         call_id=call_id,
         server=text(item.get("server_label")),
         at=at,

@@ -5,8 +5,7 @@ from typing import Any
 
 from scalepan.trace.readers.bodies.api import BodyApi, ModelAnswer, tokens
 from scalepan.trace.readers.entries import LogEntry
-from scalepan.trace.readers.items import arguments
-from scalepan.trace.readers.lenient import flag, items, mapping, objects, text, words
+from scalepan.trace.readers.lenient import flag, items, mapping, objects, parsed, text, words
 
 _CALLS = frozenset(("tool_use", "server_tool_use", "mcp_tool_use"))
 _THOUGHTS = frozenset(("thinking", "redacted_thinking"))
@@ -125,7 +124,7 @@ def joined(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 return event
     for block in blocks.values():
         if "partial" in block:
-            block["input"] = arguments(block.pop("partial"))
+            block["input"] = parsed(block.pop("partial"))
     return message | {"content": list(blocks.values()), "usage": usage} if message else {}
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from scalepan.trace.readers.bodies.api import BodyApi, ModelAnswer, tokens
 from scalepan.trace.readers.build import utc
 from scalepan.trace.readers.entries import LogEntry
-from scalepan.trace.readers.items import arguments
-from scalepan.trace.readers.lenient import first_text, items, mapping, number, objects, text, words
+from scalepan.trace.readers.lenient import first_text, items, mapping, number, objects, parsed, text, words
 
 
 def history(request: dict[str, Any]) -> list[LogEntry]:
@@ -47,7 +46,7 @@ def _assistant(message: dict[str, Any], said: str | None, at: str | None) -> lis
 
 def _call(call: dict[str, Any], at: str | None) -> LogEntry:
     made = mapping(call.get("function") or call.get("custom")) or call
-    given = made["input"] if "input" in made else arguments(made.get("arguments"))
+    given = made["input"] if "input" in made else parsed(made.get("arguments"))
     return LogEntry("call", name=text(made.get("name")), input=given, call_id=text(call.get("id")), at=at)
 
 

@@ -10,8 +10,7 @@ from scalepan.trace.model import ReasoningTrace
 from scalepan.trace.readers.build import CODE, TraceBuilder, digest
 from scalepan.trace.readers.codex.outcome import by_status
 from scalepan.trace.readers.entries import LogEntry, play
-from scalepan.trace.readers.items import arguments
-from scalepan.trace.readers.lenient import as_json, first_text, mapping, text, whole, words
+from scalepan.trace.readers.lenient import as_json, first_text, mapping, parsed, text, whole, words
 from scalepan.trace.readers.source import TraceLine
 
 # Items that are calls of a tool, and what they were called with.
@@ -88,7 +87,7 @@ def exec_entries(item: dict[str, Any]) -> list[LogEntry]:
         return [LogEntry("skip", kind)]
     call_id, name = text(item.get("id")), text(item.get("tool")) or kind
     given = {key: item[key] for key in _CALLS[kind] if item.get(key) is not None}
-    whole_input = arguments(given.get("arguments")) if kind == "mcp_tool_call" else given
+    whole_input = parsed(given.get("arguments")) if kind == "mcp_tool_call" else given
     made = LogEntry("call", name=name, input=whole_input, call_id=call_id, server=text(item.get("server")))
     printed = _printed(item)
     ended = by_status(item)

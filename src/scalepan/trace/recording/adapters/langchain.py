@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from scalepan.errors import ScalepanError
 from scalepan.trace.readers.build import UNKNOWN_DOMAIN
-from scalepan.trace.readers.items import arguments
-from scalepan.trace.readers.lenient import words
+from scalepan.trace.readers.lenient import parsed, words
 from scalepan.trace.recording.adapters.quiet import quiet
 from scalepan.trace.recording.adapters.run import AgentRun, Destination, OnTrace, destination, start_run
 from scalepan.trace.recording.texts import as_plain, error_text
@@ -139,7 +138,7 @@ class CallbackRecorder:
     ) -> None:
         """A tool begins: one that a model called, or that the program itself calls."""
         name = (serialized or {}).get("name") or more.get("name") or "tool"
-        given = inputs if inputs is not None else arguments(text)
+        given = inputs if inputs is not None else parsed(text)
         self._called(name, given, more.get("tool_call_id"), run_id, parent_run_id)
 
     @quiet
@@ -269,7 +268,7 @@ def _block(run: AgentRun, block: dict[str, Any]) -> None:
         case "reasoning":
             run.think(block.get("reasoning") or "")
         case "tool_call" | "tool_call_chunk" | "invalid_tool_call" | "server_tool_call":
-            run.call(block.get("name") or "unknown", arguments(block.get("args")), block.get("id"))
+            run.call(block.get("name") or "unknown", parsed(block.get("args")), block.get("id"))
         case "server_tool_result":
             failed = {"success": False, "error": True}.get(block.get("status") or "")
             run.result(block.get("tool_call_id"), words(block.get("output")), failed=failed)

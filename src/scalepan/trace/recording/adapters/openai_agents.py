@@ -16,7 +16,8 @@ from scalepan.errors import ScalepanError
 from scalepan.trace.readers.bodies.chat import message_entries
 from scalepan.trace.readers.build import UNKNOWN_DOMAIN
 from scalepan.trace.readers.entries import LogEntry
-from scalepan.trace.readers.items import arguments, item_entries
+from scalepan.trace.readers.items import item_entries
+from scalepan.trace.readers.lenient import parsed
 from scalepan.trace.recording.adapters.quiet import quiet
 from scalepan.trace.recording.adapters.run import AgentRun, Destination, OnTrace, destination, start_run
 from scalepan.trace.recording.texts import as_plain
@@ -193,11 +194,11 @@ def _see(run: AgentRun, shown: list[LogEntry]) -> None:
 def _function(run: AgentRun, span: Any) -> None:
     """A tool is done."""
     data, problem = span.span_data, span.error
-    call_id = _call_of(run, data.name, arguments(data.input))
+    call_id = _call_of(run, data.name, parsed(data.input))
     if call_id is None:
         if run.waiting:
             return  # under another name; its result is shown to the model next
-        call_id = run.call(data.name, arguments(data.input), None, server=(data.mcp_data or {}).get("server"))
+        call_id = run.call(data.name, parsed(data.input), None, server=(data.mcp_data or {}).get("server"))
     output = _problem(problem) if data.output is None and problem else data.output
     run.result(call_id, output, failed=bool(problem), latency_ms=_took(span))
 

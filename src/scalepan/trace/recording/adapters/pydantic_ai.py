@@ -13,7 +13,7 @@ from typing import Any
 
 from scalepan.errors import ScalepanError
 from scalepan.trace.readers.build import UNKNOWN_DOMAIN
-from scalepan.trace.readers.items import arguments
+from scalepan.trace.readers.lenient import parsed
 from scalepan.trace.recording.adapters.quiet import quiet
 from scalepan.trace.recording.adapters.run import AgentRun, Destination, OnTrace, destination, start_run
 from scalepan.trace.recording.texts import as_text, error_text
@@ -139,7 +139,7 @@ class HookRecorder:
     def _called(self, run: AgentRun | None, call: Any) -> None:
         """A call that an earlier run made and somebody has approved since."""
         if run is not None and call.tool_call_id not in run.waiting:
-            run.call(call.tool_name, arguments(call.args), call.tool_call_id)
+            run.call(call.tool_name, parsed(call.args), call.tool_call_id)
 
     @quiet
     def _done(self, run: AgentRun | None, call: Any, latency_ms: float, error: BaseException | None) -> None:
@@ -172,9 +172,9 @@ def _part(run: AgentRun, part: Any, outputs: set[str]) -> None:
         case "text":
             run.say(part.content)
         case "tool-call" if part.tool_name in outputs:
-            run.say(as_text(arguments(part.args)))  # the answer, in the form that was asked for
+            run.say(as_text(parsed(part.args)))  # the answer, in the form that was asked for
         case "tool-call" | "builtin-tool-call" | "native-tool-call":
-            run.call(part.tool_name, arguments(part.args), part.tool_call_id)
+            run.call(part.tool_name, parsed(part.args), part.tool_call_id)
         case "builtin-tool-return" | "native-tool-return":
             run.result(part.tool_call_id, part.content, failed=_FAILED.get(part.outcome))
         case kind:
@@ -208,7 +208,7 @@ def _returned(run: AgentRun, part: Any, history: list[Any]) -> None:
         made = [
             one for one in _parts(history) if one.part_kind == "tool-call" and one.tool_call_id == part.tool_call_id
         ]
-        run.call(part.tool_name, arguments(made[-1].args) if made else None, part.tool_call_id)
+        run.call(part.tool_name, parsed(made[-1].args) if made else None, part.tool_call_id)
     if part.tool_call_id in run.waiting:
         run.result(part.tool_call_id, said, failed=_FAILED.get(outcome), refused=outcome in _REFUSED or None)
     elif outcome == "retried":
